@@ -31,10 +31,10 @@ from twisted.internet.threads import deferToThread
 
 from benchmarks.many_labs import TESTBEDS, Size, make_repositories, workflow
 from benchmarks.many_rows import fill
+from buildbot_bench.api.states import ProbeState
 from buildbot_bench.plugin.broker.scheduler import RECONCILE_S, Cycle
 from buildbot_bench.plugin.db.rows import NewCommit
 from buildbot_bench.plugin.db.sql import take_write_lock, upgrade
-from buildbot_bench.plugin.db.states import ProbeState
 from buildbot_bench.plugin.farm import SERVICE_NAME, Farm
 from buildbot_bench.plugin.pages.histories import Histories
 from buildbot_bench.workflow import load

@@ -6,18 +6,17 @@ import argparse
 import re
 from importlib import import_module
 
-from buildbot_bench.cli.local_arguments import bisect_parser, compare_parser
+from buildbot_bench.cli import bisect, compare
 from buildbot_bench.cli.ministat import USAGE
 
 # The module of each command in which a function `_parser` makes its parser.
 _MODULES = {
-    "bench-bisect": "cli.arguments",
     "bench-build": "build.cli",
-    "bench-compare": "cli.compare_arguments",
     "bench-farm": "demo.command",
     "bench-import": "plugin.importing.command",
     "bench-lab": "lab.cli",
 }
+_TWO_WAYS = {"bench-bisect": bisect.COMMAND, "bench-compare": compare.COMMAND}
 _FLAG = re.compile(r"^  (-\w)  (.+)$", re.MULTILINE)
 _VALUE = re.compile(r"\[(-\w) (\w+)\]")
 
@@ -27,12 +26,13 @@ def parsers() -> dict[str, argparse.ArgumentParser]:
     made = {
         name: import_module(f"buildbot_bench.{place}")._parser() for name, place in _MODULES.items()
     }
+    made |= {name: command.parser() for name, command in _TWO_WAYS.items()}
     return dict(sorted({**made, "bench-ministat": _ministat()}.items()))
 
 
 def local_parsers() -> dict[str, argparse.ArgumentParser]:
     """Those that read the command lines with `--local`, by the names of their commands."""
-    return {"bench-bisect": bisect_parser(), "bench-compare": compare_parser()}
+    return {name: command.local.parser() for name, command in _TWO_WAYS.items()}
 
 
 def completed() -> dict[str, argparse.ArgumentParser]:

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from buildbot_bench.core.run_times import RunTimes
-from buildbot_bench.lab.command.clocks import tick_s
 from buildbot_bench.lab.command.iteration import run_iteration
+from buildbot_bench.lab.command.machine import tick_s
 from buildbot_bench.lab.command.settings import CPU, CommandWorkload
 
 PROGRAM = Path(__file__).with_name("work.c")

@@ -22,7 +22,7 @@ from buildbot_bench.build.freebsd import (
     toolchain_words,
 )
 from buildbot_bench.build.journal import Journal
-from buildbot_bench.build.modules import directories
+from buildbot_bench.build.kernconf import directories
 from buildbot_bench.build.object_tree import ObjectTree, drop_others_make, emptied, link, prepare
 from buildbot_bench.build.packing import files_below, pack, write_hints
 from buildbot_bench.build.read_files import forget_list, write_list

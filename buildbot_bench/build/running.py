@@ -1,4 +1,4 @@
-"""The run of one build command, with its output and the cause of its failure."""
+"""The run of one build command with its output and cause of failure, and trials of commands."""
 
 from __future__ import annotations
 
@@ -62,3 +62,28 @@ def version_of(words: Sequence[str]) -> str:
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return next(iter(done.stdout.splitlines()), "")
+
+
+_DEADLINE_S = 60.0
+_COLUMNS = 200
+
+
+def refusal(words: Sequence[str], name: str, *, stdin: int | None = None) -> str:
+    """Why a command does not work, by the last line that it prints; empty when it does.
+
+    `name` is what it is called where it prints nothing.
+    """
+    try:
+        done = subprocess.run(  # noqa: S603 - a list of our own making
+            words,
+            stdin=stdin,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            timeout=_DEADLINE_S,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    last = (done.stderr.strip().splitlines() or [f"{name} ends with {done.returncode}"])[-1]
+    return last[:_COLUMNS] if done.returncode else ""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal, NoReturn
 
 import buildbot_bench
-from buildbot_bench.build.trial import refusal
+from buildbot_bench.build.running import refusal
 from buildbot_bench.core.errors import InfraError
 
 Use = Literal["auto", "bubblewrap", "jail"]
@@ -125,6 +125,8 @@ def _own() -> Iterator[str]:
     return (str(place) for place in places if str(place) != "/")
 
 
+# Only root makes jails: workers/jail/bench-jail does, and doas(1) lets the builder's user run it.
+# The script sees the system's files with that user's rights.
 HELPER = "bench-jail"
 _PLACES = ("/usr/local/libexec", "/usr/local/bin")
 

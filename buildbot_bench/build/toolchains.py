@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from buildbot_bench.build.dependency_files import is_freebsd_list, listed_by_compilers
+from buildbot_bench.build.read_files import is_freebsd_list, listed_by_compilers
 from buildbot_bench.core.errors import InfraError
 
 # About 45 MB each for 13.1. A range of some years meets a dozen; a farm works on one or two.

@@ -8,20 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from types import TracebackType
+from dataclasses import dataclass
 from typing import Any, Self
-from urllib.parse import quote
 
 import httpx
 
 from buildbot_bench.cli.credentials import Credentials, kept_login, read_credentials
-from buildbot_bench.cli.options import NO_FARM, FarmAccess
+from buildbot_bench.cli.farm_access import NO_FARM, FarmAccess
 from buildbot_bench.core.errors import BenchError, InfraError, NotYetError, UsageError
 from buildbot_bench.core.legible import long_line, quoted
 
-SEARCHES = "api/v2/bench/searches"
-COMPARISONS = "api/v2/bench/comparisons"
-TESTBEDS = "api/v2/bench/testbeds"
+_PREFIX = "api/v2/bench"
 INVALID_PARAMS, INTERNAL_ERROR, NOT_YET = -32602, -32603, -32001
 
 # What a person did wrong, what the farm itself could not get (a review's patch, its mirror), and
@@ -36,20 +33,35 @@ _TIMEOUT = httpx.Timeout(60.0, connect=10.0)
 _LOOPBACK = ("all://localhost", "all://127.0.0.1", "all://[::1]")
 
 
-class NoSuchSearchError(UsageError):
-    """The farm has no such search."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JobKind:
+    """What a farm has by numbers: its names in REST, and the command that acts on it."""
 
-    def __init__(self) -> None:
-        hint = "`bench-bisect --list` lists them"
-        super().__init__("the farm has no such search", hint=hint)
+    noun: str
+    plural: str
+    command: str
+
+    @property
+    def key(self) -> str:
+        """What its number is called in JSON."""
+        return f"{self.noun}id"
+
+    def at(self, number: int) -> str:
+        """Where one of it is."""
+        return f"{self.plural}/{number}"
+
+    def goes_on(self, number: int) -> str:
+        """What to do when the farm is away for too long."""
+        return f"the {self.noun} goes on with the farm: `{self.command} --follow {number}`"
+
+    def missing(self) -> UsageError:
+        """The complaint that there is none of that number."""
+        hint = f"`{self.command} --list` lists them"
+        return UsageError(f"the farm has no such {self.noun}", hint=hint)
 
 
-class NoSuchComparisonError(UsageError):
-    """The farm has no such comparison."""
-
-    def __init__(self) -> None:
-        hint = "`bench-compare --list` lists them"
-        super().__init__("the farm has no such comparison", hint=hint)
+SEARCH = JobKind(noun="search", plural="searches", command="bench-bisect")
+COMPARISON = JobKind(noun="comparison", plural="comparisons", command="bench-compare")
 
 
 class FarmUnreachableError(InfraError):
@@ -89,105 +101,34 @@ class FarmClient:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        _trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self._http.close()
 
-    def forecast(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        """What a search would cost; `question` has old, new and perhaps testbed, workload."""
-        return self._control(SEARCHES, "forecast", question)
-
-    def check(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        """Which range a search would have, which takes no time to say."""
-        return self._control(SEARCHES, "check", question)
-
-    def start(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        """Start a search; the answer has its searchid. Never sent twice."""
-        return self._control(SEARCHES, "start", question)
-
-    def cancel(self, search_id: int) -> dict[str, Any]:
-        """Ask that a search end without an answer; `state` is what it is in then."""
-        return self._control(f"{SEARCHES}/{search_id}", "cancel", {})
-
-    def mark(self, search_id: int, kind: str, revision: str | None) -> dict[str, Any]:
-        """Say what a search's report was; gives the mark as the farm keeps it."""
-        fix = {} if revision is None else {"revision": revision}
-        return self._control(f"{SEARCHES}/{search_id}", "mark", {"mark": kind} | fix)
-
-    def release(self, testbed: str, *, false_alarm: bool) -> None:
-        """End a testbed's quarantine; after a false alarm what it measured meanwhile counts."""
-        path = f"{TESTBEDS}/{quote(testbed, safe='')}"
-        self._control(path, "release", {"false_alarm": false_alarm})
-
-    def searches(self, *, limit: int) -> list[dict[str, Any]]:
-        """The newest searches."""
-        return self._collection(SEARCHES, "searches", limit=limit)
-
-    def search(self, search_id: int) -> dict[str, Any]:
-        """One search as it stands.
-
-        Raises:
-            NoSuchSearchError: When the farm has none of that number.
-        """
-        found = self._collection(f"{SEARCHES}/{search_id}", "searches")
-        if not found:
-            raise NoSuchSearchError
-        return found[0]
-
-    def probes(self, search_id: int) -> list[dict[str, Any]]:
-        """All probes of a search."""
-        return self._collection(f"{SEARCHES}/{search_id}/probes", "probes")
-
-    def start_comparison(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        """Start a comparison; the answer has its comparisonid. Never sent twice."""
-        return self._control(COMPARISONS, "start", question)
-
-    def extend_comparison(self, comparison_id: int, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """Give a comparison more boots or variants. Never sent twice."""
-        return self._control(f"{COMPARISONS}/{comparison_id}", "extend", asked)
-
-    def cancel_comparison(self, comparison_id: int) -> dict[str, Any]:
-        """Ask that a comparison end without an answer; `state` is what it is in then."""
-        return self._control(f"{COMPARISONS}/{comparison_id}", "cancel", {})
-
-    def decide_comparison(self, comparison_id: int, decision: str) -> None:
-        """`approve` or `reject` the patches of a comparison."""
-        self._control(f"{COMPARISONS}/{comparison_id}", decision, {})
-
-    def comparisons(self, *, limit: int) -> list[dict[str, Any]]:
-        """The newest comparisons."""
-        return self._collection(COMPARISONS, "comparisons", limit=limit)
-
-    def comparison(self, comparison_id: int) -> dict[str, Any]:
-        """One comparison as it stands."""
-        found = self._collection(f"{COMPARISONS}/{comparison_id}", "comparisons")
-        if not found:
-            raise NoSuchComparisonError
-        return found[0]
-
-    def comparison_files(self, comparison_id: int) -> list[dict[str, Any]]:
-        """The result directory of a comparison: path and text of each file."""
-        return self._collection(f"{COMPARISONS}/{comparison_id}/files", "files")
-
-    def _control(self, path: str, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        body = {"jsonrpc": "2.0", "method": method, "params": dict(params), "id": 1}
-        answer = self._json(self._send("POST", path, json=body))
+    def act(self, place: str, action: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Have a resource do something; never sent twice."""
+        body = {"jsonrpc": "2.0", "method": action, "params": dict(params), "id": 1}
+        answer = self._json(self._send("POST", f"{_PREFIX}/{place}", json=body))
         match answer.get("result"):
             case dict() as result:
                 return result
             case _:
-                raise self._senseless(f"{quoted(method)} gave no object")
+                raise self._senseless(f"{quoted(action)} gave no object")
 
-    def _collection(self, path: str, key: str, **query: int) -> list[dict[str, Any]]:
-        match self._json(self._send("GET", path, params=query)).get(key):
+    def rows(self, place: str, **query: int) -> list[dict[str, Any]]:
+        """All that a resource lists, which is named as the last part of its path that is a name."""
+        key = next(part for part in reversed(place.split("/")) if not part.isdigit())
+        match self._json(self._send("GET", f"{_PREFIX}/{place}", params=query)).get(key):
             case list() as rows:
                 return rows
             case _:
-                raise self._senseless(f"no {quoted(key)} at /{path}")
+                raise self._senseless(f"no {quoted(key)} at /{_PREFIX}/{place}")
+
+    def one(self, kind: JobKind, number: int) -> dict[str, Any]:
+        """One search or comparison as it stands; UsageError: the farm has none of that number."""
+        found = self.rows(kind.at(number))
+        if not found:
+            raise kind.missing()
+        return found[0]
 
     def _send(self, method: str, path: str, **arguments: Any) -> httpx.Response:
         """Ask, with a fresh login when the cookie is no longer taken; raise unless it is a 2xx."""
@@ -245,12 +186,10 @@ class FarmClient:
             if self._credentials is None:
                 hint = "log in with --user NAME --password-file FILE"
             return UsageError(f"{self.url} does not allow this: {message}", hint=hint)
-        for path, nothing in (
-            ("/searches/", NoSuchSearchError),
-            ("/comparisons/", NoSuchComparisonError),
-        ):
-            if status == 404 and path in response.url.path and "nvalid path" not in message:
-                return nothing()
+        for kind in (SEARCH, COMPARISON):
+            is_meant = f"/{kind.plural}/" in response.url.path
+            if status == 404 and is_meant and "nvalid path" not in message:
+                return kind.missing()
         if status in {404, 501}:
             return InfraError(
                 f"{self.url} answers, but has no such thing as this command asks for ({message})",

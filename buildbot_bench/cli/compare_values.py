@@ -1,18 +1,14 @@
-"""The values of bench-compare's options: labels, numbers, files of patches."""
+"""The variants of bench-compare as a farm is sent them: their labels and files of patches."""
 
 from __future__ import annotations
 
-import argparse
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from buildbot_bench.cli.comparison_requests import BootsWanted
 from buildbot_bench.core.branches import branch_in, repository_named
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.legible import quoted
-from buildbot_bench.core.limits import MOST_IMAGES
 from buildbot_bench.core.variant import Change, PatchFile, parse_variant, write_variant
 
 
@@ -29,22 +25,6 @@ def labels_of(given: Sequence[str]) -> dict[str, str]:
             raise UsageError(f"{variant[:80]} is labelled twice", hint="say one of the two")
         labels[variant] = label
     return labels
-
-
-def boots_wanted(text: str) -> BootsWanted:
-    """`10`, or `+5` more than there are."""
-    if not re.fullmatch(r"\+?[0-9]{1,6}", text, re.ASCII):
-        raise argparse.ArgumentTypeError(
-            f"{quoted(text)} is no number of boots; as in -n 10, or -n +5 beside --extend"
-        )
-    return BootsWanted(number=int(text), more=text.startswith("+"))
-
-
-def images_wanted(text: str) -> int:
-    """How many images of each variant there may be."""
-    if not re.fullmatch(r"[0-9]{1,3}", text, re.ASCII) or not 1 <= int(text) <= MOST_IMAGES:
-        raise argparse.ArgumentTypeError(f"{quoted(text)} is no number from 1 to {MOST_IMAGES}")
-    return int(text)
 
 
 def packed(text: str, patches: dict[str, bytes]) -> str:

@@ -1,10 +1,8 @@
-"""The exit statuses of bench-bisect."""
+"""The exit statuses of bench-bisect and bench-compare."""
 
 from __future__ import annotations
 
 from enum import IntEnum
-
-from buildbot_bench.cli.answers import RemoteSearchState
 
 
 class ExitStatus(IntEnum):
@@ -20,16 +18,19 @@ class ExitStatus(IntEnum):
 
 
 _OF_STATE = {
-    RemoteSearchState.FOUND: ExitStatus.ANSWERED,
-    RemoteSearchState.SLOPE: ExitStatus.ANSWERED,
-    RemoteSearchState.NOT_REPRODUCED: ExitStatus.NO_DIFFERENCE,
-    RemoteSearchState.INCONCLUSIVE: ExitStatus.INCONCLUSIVE,
+    "found": ExitStatus.ANSWERED,
+    "slope": ExitStatus.ANSWERED,
+    "done": ExitStatus.ANSWERED,
+    "not-reproduced": ExitStatus.NO_DIFFERENCE,
+    "inconclusive": ExitStatus.INCONCLUSIVE,
+    "untestable": ExitStatus.INCONCLUSIVE,
+    "rejected": ExitStatus.INCONCLUSIVE,
     # A cancelled search leaves its suspects, like any other that ended before its answer.
-    RemoteSearchState.CANCELLED: ExitStatus.INCONCLUSIVE,
-    RemoteSearchState.FAILED: ExitStatus.INFRASTRUCTURE,
+    "cancelled": ExitStatus.INCONCLUSIVE,
+    "failed": ExitStatus.INFRASTRUCTURE,
 }
 
 
-def exit_status(state: RemoteSearchState) -> ExitStatus:
-    """The status for the state in which a search ended; KeyError while it still runs."""
+def exit_status(state: str) -> ExitStatus:
+    """The status for the state in which a search or a comparison ended; KeyError of another."""
     return _OF_STATE[state]

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping
-from typing import Any
+from urllib.parse import quote
 
-from buildbot_bench.cli.answers import RemoteSearchState, read_forecast, read_question, read_search
-from buildbot_bench.cli.arguments import BisectCommand
-from buildbot_bench.cli.client import FarmClient, FarmUnreachableError, farm_at
-from buildbot_bench.cli.console import Waiting, answer, say
-from buildbot_bench.cli.exits import ExitStatus, exit_status
-from buildbot_bench.cli.follow import Pace, follow, when_ready
-from buildbot_bench.cli.live import LiveDisplay, can_redraw
-from buildbot_bench.cli.progress import Display, LineDisplay
-from buildbot_bench.cli.requests import (
-    CancelSearch,
-    FollowSearch,
-    ListSearches,
-    MarkSearch,
-    ReleaseTestbed,
-    StartSearch,
-)
+from buildbot_bench.api.searches import ForecastAsked, ProbeShown, RangeAsked, SearchShown
+from buildbot_bench.cli.answers import understood
+from buildbot_bench.cli.client import SEARCH, FarmClient, farm_at
+from buildbot_bench.cli.console import Waiting, say
+from buildbot_bench.cli.farm_access import FarmCommand
+from buildbot_bench.cli.farm_jobs import FarmJobs, JobWords
+from buildbot_bench.cli.follow import follow, when_ready
+from buildbot_bench.cli.progress import View
+from buildbot_bench.cli.requests import MarkSearch, ReleaseTestbed, StartSearch
+from buildbot_bench.cli.search_view import SearchSeen, search_view
 from buildbot_bench.cli.wording import (
+    cost_text,
     forecast_text,
     mark_text,
     outcome_text,
@@ -30,124 +23,91 @@ from buildbot_bench.cli.wording import (
     release_text,
     searches_text,
 )
-from buildbot_bench.core.errors import InfraError
+from buildbot_bench.core.json_model import given_json
 
-_LISTED = 20
+_WORDS = JobWords(kind=SearchShown, outcome=outcome_text, listed=searches_text)
 
 
-def run(command: BisectCommand) -> int:
+def run(command: FarmCommand) -> int:
     """Ask the farm what the command line says; returns the exit status."""
     with farm_at(command.farm) as farm:
-        return _run(command, farm)
+        return _Searches(command, farm).run(command)
 
 
-def _run(command: BisectCommand, farm: FarmClient) -> int:
-    match command.request:
-        case StartSearch() as request:
-            return _start(command, request, farm)
-        case FollowSearch(search_id=search_id):
-            return _follow(command, search_id, farm)
-        case CancelSearch(search_id=search_id):
-            return _cancel(command, search_id, farm)
-        case MarkSearch() as mark:
-            kept = farm.mark(mark.search_id, mark.kind, mark.revision)
-            _answer(command, mark_text(mark), kept)
-        case ReleaseTestbed() as release:
-            farm.release(release.testbed, false_alarm=release.false_alarm)
-            released = {"testbed": release.testbed, "false_alarm": release.false_alarm}
-            _answer(command, release_text(release), released)
-        case ListSearches():
-            rows = farm.searches(limit=_LISTED)
-            text = searches_text([read_search(row) for row in rows])
-            _answer(command, text, {"searches": rows})
-    return ExitStatus.ANSWERED
+class _Searches:
+    """The searches of a farm."""
+
+    def __init__(self, command: FarmCommand, farm: FarmClient) -> None:
+        self._farm = farm
+        self._jobs = FarmJobs(SEARCH, _WORDS, command, farm)
+
+    def run(self, command: FarmCommand) -> int:
+        """Send the request; returns the exit status."""
+        match command.request:
+            case StartSearch() as request:
+                return self._start(request)
+            case MarkSearch() as mark:
+                kept = self._farm.act(SEARCH.at(mark.search_id), "mark", given_json(mark.said))
+                return self._jobs.answer(mark_text(mark), kept)
+            case ReleaseTestbed() as release:
+                said = {"false_alarm": release.false_alarm}
+                self._farm.act(f"testbeds/{quote(release.testbed, safe='')}", "release", said)
+                return self._jobs.answer(release_text(release), {"testbed": release.testbed} | said)
+            case request:
+                return self._jobs.serve(request, self._follow)
+
+    def _start(self, request: StartSearch) -> int:
+        question = given_json(request.question)
+        hint = "nothing was started; ask again when it is back"
+        action = "forecast" if request.dry_run else "check"
+        try:
+            with Waiting() as waiting:
+                raw = when_ready(
+                    lambda: self._farm.act(SEARCH.plural, action, question),
+                    waiting,
+                    self._jobs.pace,
+                    hint=hint,
+                )
+        except KeyboardInterrupt:
+            say("interrupted; nothing was started")
+            raise
+        if request.dry_run:
+            return self._jobs.answer(forecast_text(understood(ForecastAsked, raw, "forecast")), raw)
+        say(f"{question_text(understood(RangeAsked, raw, 'search'))}\nforecast follows")
+        unsure = "whether the search began, `bench-bisect --list` shows"
+        begun = self._jobs.begin(SEARCH.plural, "start", question, unsure=unsure)
+        told = {SEARCH.key: begun[SEARCH.key], "forecast": None} | raw
+        return self._jobs.go_on(
+            told, lambda number: self._follow(number, cost=True), wait=request.wait
+        )
+
+    def _follow(self, number: int, *, cost: bool = False) -> int:
+        return self._jobs.follow(
+            number, lambda: self._watch(number, cost=cost), lambda search: search.text
+        )
+
+    def _watch(self, number: int, *, cost: bool) -> SearchShown:
+        """Show a search until it ends, with `cost` also its forecast."""
+        with search_view() as view:
+            look = Look(self._farm, number, view, cost=cost)
+            return follow(look, view, self._jobs.pace, hint=SEARCH.goes_on(number)).search
 
 
-def _start(command: BisectCommand, request: StartSearch, farm: FarmClient) -> int:
-    question = _question(request)
-    pace = Pace(poll_s=command.farm.poll_s, patience_s=command.farm.patience_s)
-    hint = "nothing was started; ask again when it is back"
-    try:
-        with Waiting() as waiting:
-            ask = farm.forecast if request.dry_run else farm.check
-            raw = when_ready(lambda: ask(question), waiting, pace, hint=hint)
-    except KeyboardInterrupt:
-        say("interrupted; nothing was started")
-        raise
-    if request.dry_run:
-        _answer(command, forecast_text(read_forecast(raw)), raw)
-        return ExitStatus.ANSWERED
-    say(f"{question_text(read_question(raw))}\nforecast follows")
-    search_id = _begin(request, question, farm, pace)
-    if request.wait:
-        return _follow(command, search_id, farm, cost=True)
-    say(f"search {search_id} goes on; come back with: {_come_back(command, search_id)}")
-    _answer(command, str(search_id), {"searchid": search_id, "forecast": None} | raw)
-    return ExitStatus.ANSWERED
+class Look:
+    """A look at a search, which tells its forecast, once, if that is wanted."""
 
+    def __init__(
+        self, farm: FarmClient, number: int, view: View[SearchSeen], *, cost: bool = False
+    ) -> None:
+        self._farm, self._number, self._view, self._cost = farm, number, view, cost
 
-def _question(request: StartSearch) -> dict[str, Any]:
-    asked = {
-        "old": request.old,
-        "new": request.new,
-        "testbed": request.testbed,
-        "workload": request.workload,
-        "with": request.fix,
-        "priority": request.priority,
-    }
-    return {key: value for key, value in asked.items() if value is not None}
-
-
-def _begin(request: StartSearch, question: Mapping[str, Any], farm: FarmClient, pace: Pace) -> int:
-    """Start the search, once: a lost answer is not asked for again, it might start another."""
-    effect = {} if request.min_effect is None else {"min_effect": request.min_effect}
-    unsure = "whether the search began, `bench-bisect --list` shows"
-    try:
-        with Waiting() as waiting:
-            started = when_ready(lambda: farm.start({**question, **effect}), waiting, pace)
-    except FarmUnreachableError as error:
-        raise InfraError(error.message, hint=unsure) from error
-    except KeyboardInterrupt:
-        say(f"interrupted; {unsure}")
-        raise
-    search_id = started.get("searchid")
-    if not isinstance(search_id, int):
-        raise InfraError("the farm does not say which search it started", hint=unsure)
-    return search_id
-
-
-def _follow(command: BisectCommand, search_id: int, farm: FarmClient, *, cost: bool = False) -> int:
-    pace = Pace(poll_s=command.farm.poll_s, patience_s=command.farm.patience_s)
-    try:
-        with _display() as display:
-            search = follow(farm, search_id, display, pace, cost=cost)
-    except KeyboardInterrupt:
-        say(f"search {search_id} goes on; come back with: {_come_back(command, search_id)}")
-        return ExitStatus.INTERRUPTED
-    report = search.report or {"kind": str(search.state), "searchid": search_id}
-    _answer(command, search.text or outcome_text(search), report)
-    return exit_status(search.state)
-
-
-def _cancel(command: BisectCommand, search_id: int, farm: FarmClient) -> int:
-    """Cancel it; of one that had ended before, say how, with the status of `--follow`."""
-    state = farm.cancel(search_id).get("state")
-    said = {"searchid": search_id, "state": state}
-    if state == RemoteSearchState.CANCELLING:
-        _answer(command, f"search {search_id} is being cancelled", said)
-        return ExitStatus.ANSWERED
-    search = read_search(farm.search(search_id))
-    _answer(command, f"nothing to cancel: {outcome_text(search)}", said)
-    return exit_status(search.state)
-
-
-def _display() -> Display:
-    return LiveDisplay(sys.stderr) if can_redraw(sys.stderr) else LineDisplay(sys.stderr)
-
-
-def _come_back(command: BisectCommand, search_id: int) -> str:
-    return f"bench-bisect --follow {search_id}{command.farm.argument}"
-
-
-def _answer(command: BisectCommand, text: str, value: Mapping[str, Any]) -> None:
-    answer(text, value, as_json=command.json)
+    def __call__(self) -> SearchSeen:
+        """Return the search and its probes as they stand."""
+        # In this order: the probes of a search that has ended do not change any more.
+        search = understood(SearchShown, self._farm.one(SEARCH, self._number), "search")
+        rows = self._farm.rows(f"{SEARCH.at(self._number)}/probes")
+        probes = [understood(ProbeShown, row, "probe") for row in rows]
+        if self._cost and search.forecast is not None:
+            self._view.notice(cost_text(search.forecast))
+            self._cost = False
+        return SearchSeen(search=search, probes=probes)

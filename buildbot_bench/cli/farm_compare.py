@@ -2,233 +2,133 @@
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Callable, Mapping
-from typing import Any
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 
-from buildbot_bench.cli.answers import iteration_of
-from buildbot_bench.cli.client import FarmClient, FarmUnreachableError, NoFarmError, farm_at
-from buildbot_bench.cli.compare_arguments import CompareCommand
+from buildbot_bench.api.comparisons import ComparisonBegun, ComparisonShown
+from buildbot_bench.api.states import AbTestState
+from buildbot_bench.cli.client import COMPARISON, FarmClient, farm_at
 from buildbot_bench.cli.comparison_answers import (
-    RemoteComparison,
-    RemoteComparisonState,
     approval_text,
     comparison_csv,
     comparison_outcome,
     comparisons_text,
     progress_line,
-    read_comparison,
     read_files,
 )
-from buildbot_bench.cli.comparison_requests import (
-    CancelComparison,
-    DecideComparison,
-    ExtendComparison,
-    FollowComparison,
-    ListComparisons,
-    StartComparison,
-)
-from buildbot_bench.cli.console import Waiting, answer, say
-from buildbot_bench.cli.exits import ExitStatus
-from buildbot_bench.cli.follow import Pace, patiently, when_ready
+from buildbot_bench.cli.console import say
+from buildbot_bench.cli.farm_access import FarmCommand
+from buildbot_bench.cli.farm_jobs import FarmJobs, Fields, JobWords
+from buildbot_bench.cli.follow import follow
+from buildbot_bench.cli.progress import LineView
+from buildbot_bench.cli.requests import DecideComparison, ExtendComparison, StartComparison
 from buildbot_bench.cli.wording import hours_text
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.core.figures import count
+from buildbot_bench.core.json_model import given_json
+from buildbot_bench.core.json_reader import UnreadableError, from_json
 from buildbot_bench.core.legible import long_line
 
-_LISTED = 20
-_STATUS = {
-    RemoteComparisonState.DONE: ExitStatus.ANSWERED,
-    RemoteComparisonState.UNTESTABLE: ExitStatus.INCONCLUSIVE,
-    RemoteComparisonState.CANCELLED: ExitStatus.INCONCLUSIVE,
-    RemoteComparisonState.REJECTED: ExitStatus.INCONCLUSIVE,
-    RemoteComparisonState.FAILED: ExitStatus.INFRASTRUCTURE,
-}
+_WORDS = JobWords(kind=ComparisonShown, outcome=comparison_outcome, listed=comparisons_text)
 
 
-def run(command: CompareCommand) -> int:
+def run(command: FarmCommand) -> int:
     """Ask the farm what the command line says; returns the exit status."""
     with farm_at(command.farm) as farm:
-        return _run(command, farm)
+        return _Comparisons(command, farm).run()
 
 
-def _run(command: CompareCommand, farm: FarmClient) -> int:
-    match command.request:
-        case StartComparison() as request:
-            return _start(command, request, farm)
-        case ExtendComparison() as request:
-            return _extend(command, request, farm)
-        case FollowComparison(comparison_id=comparison_id):
-            return _follow(command, comparison_id, farm)
-        case CancelComparison(comparison_id=comparison_id):
-            return _cancel(command, comparison_id, farm)
-        case DecideComparison(comparison_id=comparison_id, decision=decision):
-            farm.decide_comparison(comparison_id, decision)
-            _answer(
-                command, f"comparison {comparison_id}: {decision}", {"comparisonid": comparison_id}
-            )
-        case ListComparisons():
-            rows = farm.comparisons(limit=_LISTED)
-            _answer(
-                command,
-                comparisons_text([read_comparison(row) for row in rows]),
-                {"comparisons": rows},
-            )
-    return ExitStatus.ANSWERED
+class _Comparisons:
+    """The comparisons of a farm."""
 
+    def __init__(self, command: FarmCommand, farm: FarmClient) -> None:
+        self._command, self._farm = command, farm
+        self._jobs = FarmJobs(COMPARISON, _WORDS, command, farm)
 
-def _start(command: CompareCommand, request: StartComparison, farm: FarmClient) -> int:
-    question: dict[str, Any] = {
-        "variants": list(request.variants),
-        "labels": dict(request.labels),
-        "testbeds": list(request.testbeds),
-        "workloads": list(request.workloads),
-        "iterations": request.iterations,
-        "images": request.images,
-        "patches": _packed(request.patches),
-    }
-    if request.min_effect is not None:
-        question["min_effect"] = request.min_effect
-    if request.priority is not None:
-        question["priority"] = request.priority
-    unsure = "whether the comparison began, `bench-compare --list` shows"
-    started = _once(command, lambda: farm.start_comparison(question), unsure)
-    return _go_on(command, started, farm, wait=request.wait)
-
-
-def _extend(command: CompareCommand, request: ExtendComparison, farm: FarmClient) -> int:
-    question: dict[str, Any] = {
-        "variants": list(request.variants),
-        "labels": dict(request.labels),
-        "patches": _packed(request.patches),
-    }
-    if (boots := request.iterations) is not None:
-        question["more" if boots.more else "iterations"] = boots.number
-    if request.images is not None:
-        question["images"] = request.images
-    number = request.comparison_id
-    unsure = f"whether comparison {number} goes on, `bench-compare --follow {number}` shows"
-    extended = _once(command, lambda: farm.extend_comparison(number, question), unsure)
-    return _go_on(command, extended, farm, wait=request.wait)
-
-
-def _packed(patches: Mapping[str, bytes]) -> dict[str, str]:
-    return {name: base64.b64encode(body).decode("ascii") for name, body in patches.items()}
-
-
-def _go_on(
-    command: CompareCommand, started: Mapping[str, Any], farm: FarmClient, *, wait: bool
-) -> int:
-    comparison_id: int = started["comparisonid"]
-    if wait:
-        return _follow(command, comparison_id, farm)
-    say(f"comparison {comparison_id} goes on; come back with: {_come_back(command, comparison_id)}")
-    _answer(command, str(comparison_id), started)
-    return ExitStatus.ANSWERED
-
-
-def _once(
-    command: CompareCommand, ask: Callable[[], dict[str, Any]], unsure: str
-) -> dict[str, Any]:
-    """Ask once: when the answer is lost, another request might begin another comparison."""
-    try:
-        with Waiting() as waiting:
-            started = when_ready(ask, waiting, Pace(poll_s=command.farm.poll_s))
-    except NoFarmError:
-        raise
-    except FarmUnreachableError as error:
-        raise InfraError(error.message, hint=unsure) from error
-    except KeyboardInterrupt:
-        say(f"interrupted; {unsure}")
-        raise
-    if not isinstance(started.get("comparisonid"), int):
-        raise InfraError("the farm does not say which comparison it is", hint=unsure)
-    say(_announcement(started))
-    return started
-
-
-def _announcement(started: Mapping[str, Any]) -> str:
-    """`comparison 3: r317849+VIMAGE against r317849, 30 boots, 53 min after all are built`."""
-    said = f"comparison {started['comparisonid']}: {long_line(str(started.get('title', '?')))}"
-    try:
-        hours = hours_text(float(started["hours"]))
-        boots = count(int(started["boots"]), iteration_of(started))
-        said += f", {boots}, about {hours} after all are built"
-    except (KeyError, TypeError, ValueError, AttributeError):
-        return said
-    return said + _expectation(started.get("expected"), iteration_of(started))
-
-
-def _expectation(expected: Any, iteration: str) -> str:
-    """`; to find 2 % takes about 7 images of each, …`; '' where it is not known."""
-    if not isinstance(expected, Mapping):
-        return ""
-    try:
-        images, boots = int(expected["images"]), count(int(expected["boots"]), iteration)
-        hours = hours_text(float(expected["hours"]))
-        effect = 100 * float(expected["effect"])
-    except (KeyError, TypeError, ValueError):
-        return ""
-    return f"; to find {effect:.3g} % takes about {images} images of each, {boots}, {hours}"
-
-
-def _follow(command: CompareCommand, comparison_id: int, farm: FarmClient) -> int:
-    pace = Pace(poll_s=command.farm.poll_s, patience_s=command.farm.patience_s)
-    try:
-        comparison = _wait(farm, comparison_id, pace)
-    except KeyboardInterrupt:
-        say(
-            f"comparison {comparison_id} goes on; "
-            f"come back with: {_come_back(command, comparison_id)}"
-        )
-        return ExitStatus.INTERRUPTED
-    if command.output is not None:
-        _write(command, read_files(farm.comparison_files(comparison_id)))
-    said = comparison.markdown if command.form == "markdown" else comparison.text
-    report = comparison.report or {"kind": str(comparison.state), "comparisonid": comparison_id}
-    if command.form == "csv" and comparison.report is not None:
-        said = comparison_csv(comparison.report)
-    _answer(command, said or comparison_outcome(comparison), report)
-    return _STATUS[comparison.state]
-
-
-def _cancel(command: CompareCommand, comparison_id: int, farm: FarmClient) -> int:
-    """Cancel it; of one that had ended before, say how, with the status of `--follow`."""
-    state = farm.cancel_comparison(comparison_id).get("state")
-    said = {"comparisonid": comparison_id, "state": state}
-    if state == RemoteComparisonState.CANCELLING:
-        _answer(command, f"comparison {comparison_id} is being cancelled", said)
-        return ExitStatus.ANSWERED
-    comparison = read_comparison(farm.comparison(comparison_id))
-    _answer(command, f"nothing to cancel: {comparison_outcome(comparison)}", said)
-    return _STATUS[comparison.state]
-
-
-def _wait(farm: FarmClient, comparison_id: int, pace: Pace) -> RemoteComparison:
-    """Show the comparison until it ends; a farm that falls silent meanwhile is waited for."""
-    hint = f"the comparison goes on with the farm: `bench-compare --follow {comparison_id}`"
-    comparison, shown = read_comparison(farm.comparison(comparison_id)), ""
-    while not comparison.ended:
-        seen = f"{comparison.boots_done} {comparison.now}"
-        if seen != shown:
-            if comparison.state is RemoteComparisonState.AWAITING:
-                say(approval_text(comparison))
-                say(
-                    f"decide by `bench-compare --approve {comparison_id}`, "
-                    f"or --reject {comparison_id}"
+    def run(self) -> int:
+        """Send the request; returns the exit status."""
+        match self._command.request:
+            case StartComparison() as request:
+                unsure = "whether the comparison began, `bench-compare --list` shows"
+                return self._begin(request, COMPARISON.plural, "start", unsure)
+            case ExtendComparison(comparison_id=number) as request:
+                shows = f"`bench-compare --follow {number}` shows"
+                unsure = f"whether comparison {number} goes on, {shows}"
+                return self._begin(request, COMPARISON.at(number), "extend", unsure)
+            case DecideComparison(comparison_id=number, decision=decision):
+                self._farm.act(COMPARISON.at(number), decision, {})
+                return self._jobs.answer(
+                    f"comparison {number}: {decision}", {COMPARISON.key: number}
                 )
-            say(progress_line(comparison))
-            shown = seen
-        pace.sleep(pace.poll_s)
-        comparison = patiently(
-            lambda: read_comparison(farm.comparison(comparison_id)), say, pace, hint=hint
-        )
-    return comparison
+            case request:
+                return self._jobs.serve(request, self._follow)
+
+    def _begin(
+        self, request: StartComparison | ExtendComparison, place: str, action: str, unsure: str
+    ) -> int:
+        begun = self._jobs.begin(place, action, given_json(request.question), unsure=unsure)
+        say(_announcement(begun))
+        return self._jobs.go_on(begun, self._follow, wait=request.wait)
+
+    def _follow(self, number: int) -> int:
+        return self._jobs.follow(number, lambda: self._watch(number), self._text)
+
+    def _watch(self, number: int) -> ComparisonShown:
+        """Show the comparison until it ends; a farm that falls silent meanwhile is waited for."""
+        view: LineView[ComparisonShown] = LineView(sys.stderr, _News())
+        goes_on = COMPARISON.goes_on(number)
+        return follow(lambda: self._jobs.one(number), view, self._jobs.pace, hint=goes_on)
+
+    def _text(self, comparison: ComparisonShown) -> str | None:
+        """The report in the form that was asked for; its directory is written first."""
+        place = self._command.output
+        if place is not None:
+            number = comparison.comparisonid
+            _write(place, read_files(self._farm.rows(f"{COMPARISON.at(number)}/files")))
+        if self._command.form == "csv" and comparison.report is not None:
+            return comparison_csv(comparison.report)
+        return comparison.markdown if self._command.form == "markdown" else comparison.text
 
 
-def _write(command: CompareCommand, files: Mapping[str, bytes]) -> None:
-    place = command.output
-    assert place is not None  # noqa: S101 - asked by the caller
+class _News:
+    """What is new of a comparison that goes on: its patches to approve, boots, what is done now."""
+
+    def __init__(self) -> None:
+        self._shown = ""
+
+    def __call__(self, comparison: ComparisonShown) -> Iterator[str]:
+        """Give what changed since the last time."""
+        seen = f"{comparison.boots_done} {comparison.now}"
+        if comparison.ended or seen == self._shown:
+            return
+        self._shown = seen
+        if comparison.state is AbTestState.AWAITING:
+            number = comparison.comparisonid
+            yield approval_text(comparison)
+            yield f"decide by `bench-compare --approve {number}`, or --reject {number}"
+        yield progress_line(comparison)
+
+
+def _announcement(raw: Fields) -> str:
+    """`comparison 3: r317849+VIMAGE against r317849, 30 boots, 53 min after all are built`."""
+    try:
+        begun = from_json(ComparisonBegun, raw)
+    except UnreadableError:  # it has begun, whatever else is said of it
+        return f"comparison {raw['comparisonid']}: {long_line(str(raw.get('title', '?')))}"
+    iteration = begun.nouns.iteration
+    boots, hours = count(begun.boots, iteration), hours_text(begun.hours)
+    said = f"comparison {begun.comparisonid}: {begun.title}, {boots}, about {hours}"
+    said += " after all are built"
+    if (cost := begun.expected) is None:
+        return said
+    return (
+        f"{said}; to find {100 * cost.effect:.3g} % takes about {cost.images} images of each, "
+        f"{count(cost.boots, iteration)}, {hours_text(cost.hours)}"
+    )
+
+
+def _write(place: Path, files: Mapping[str, bytes]) -> None:
     try:
         for path, content in files.items():
             target = place / path
@@ -237,11 +137,3 @@ def _write(command: CompareCommand, files: Mapping[str, bytes]) -> None:
     except OSError as error:
         raise InfraError(f"cannot write {place}: {error}", hint="try --follow again") from error
     say(f"{len(files)} files are in {place}")
-
-
-def _come_back(command: CompareCommand, comparison_id: int) -> str:
-    return f"bench-compare --follow {comparison_id}{command.farm.argument}"
-
-
-def _answer(command: CompareCommand, text: str, value: Mapping[str, Any]) -> None:
-    answer(text, value, as_json=command.form == "json")

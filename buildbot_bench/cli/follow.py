@@ -1,32 +1,31 @@
-"""The wait for a search to end, across restarts of the farm."""
+"""The wait for a search or a comparison to end, across restarts of the farm."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
-from buildbot_bench.cli.answers import RemoteProbe, RemoteSearch, read_probe, read_search
 from buildbot_bench.cli.client import FarmUnreachableError
-from buildbot_bench.cli.progress import Display
-from buildbot_bench.cli.wording import cost_text, hours_text
+from buildbot_bench.cli.progress import View
+from buildbot_bench.cli.wording import hours_text
 from buildbot_bench.core.errors import InfraError, NotYetError
 
 LONGEST_PAUSE_S = 30.0
 
+
+class Watchable(Protocol):
+    """What is watched until it has ended."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing will change any more."""
+
+
 Seen = TypeVar("Seen")
-
-
-class SearchSource(Protocol):
-    """Where a search is looked at: the farm, or a test's list of answers."""
-
-    def search(self, search_id: int) -> dict[str, Any]:
-        """The search as it stands."""
-
-    def probes(self, search_id: int) -> list[dict[str, Any]]:
-        """All its probes."""
+Watched = TypeVar("Watched", bound=Watchable)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,37 +57,19 @@ def when_ready(
                 asked = partial(patiently, ask, notice, pace, hint=hint)
 
 
-def follow(
-    source: SearchSource, search_id: int, display: Display, pace: Pace, *, cost: bool = False
-) -> RemoteSearch:
-    """Show the search until it ends; return it as it ended. With `cost`, its forecast, once.
+def follow(look: Callable[[], Watched], view: View[Watched], pace: Pace, *, hint: str) -> Watched:
+    """Show what `look` gives until it has ended; return it as it ended.
 
     A farm that was there and falls silent is asked again, ever more seldom, until `patience_s` is
-    spent; then FarmUnreachableError. One that never answered is not waited for.
+    spent; then InfraError with the hint. One that never answered is not waited for.
     """
-    search, probes = _look(source, search_id)
+    seen = look()
     while True:
-        if cost and search.forecast is not None:
-            display.notice(cost_text(search.forecast))
-            cost = False
-        display.show(search, probes)
-        if search.ended:
-            return search
+        view.show(seen)
+        if seen.ended:
+            return seen
         pace.sleep(pace.poll_s)
-        search, probes = _look_patiently(source, search_id, display, pace)
-
-
-def _look(source: SearchSource, search_id: int) -> tuple[RemoteSearch, Sequence[RemoteProbe]]:
-    # In this order: the probes of a search that has ended do not change any more.
-    search = read_search(source.search(search_id))
-    return search, [read_probe(raw) for raw in source.probes(search_id)]
-
-
-def _look_patiently(
-    source: SearchSource, search_id: int, display: Display, pace: Pace
-) -> tuple[RemoteSearch, Sequence[RemoteProbe]]:
-    hint = f"the search goes on with the farm: `bench-bisect --follow {search_id}`"
-    return patiently(lambda: _look(source, search_id), display.notice, pace, hint=hint)
+        seen = patiently(look, view.notice, pace, hint=hint)
 
 
 def patiently(

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from buildbot_bench.cli.local_help import BISECT_EPILOG, COMPARE_EPILOG
-from buildbot_bench.cli.local_options import add_local_options, positive
-from buildbot_bench.cli.options import add_csv, command_parser, form_of
+from buildbot_bench.cli.option_table import LOCAL_BISECT, LOCAL_COMPARE, RUN, WORKFLOW
+from buildbot_bench.cli.options import CommandLine, form_of
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.legible import one_line
-from buildbot_bench.core.limits import DEFAULT_IMAGES, MIB
+from buildbot_bench.core.limits import MIB
 from buildbot_bench.lab.command.presets import PRESETS
 from buildbot_bench.lab.command.settings import (
     CPU,
@@ -36,26 +36,6 @@ _LAUNCHER = re.compile(
 _NAME_LENGTH = 24
 UNIT = "units"
 """What a value is in that has no unit of its own, unless --unit says it."""
-# With a workflow its testbed says all this.
-_OF_A_RUN = {
-    "value": "--value",
-    "unit": "--unit",
-    "lower_is_better": "--lower-is-better",
-    "higher_is_better": "--higher-is-better",
-    "exact": "--exact",
-    "artefact": "--artefact",
-    "warm_up": "--warm-up",
-    "cpus": "--cpus",
-    "timeout": "--timeout",
-    "disk": "--disk",
-}
-_NOT_REPEATED = ("--local", "--keep-builds", "--csv", "--json", "--markdown", "--dry-run", "--")
-_OF_A_WORKFLOW = {
-    "workflow": "--workflow",
-    "workload": "--workload",
-    "testbed": "--testbed",
-    "testbeds": "--testbeds",
-}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -114,104 +94,60 @@ class LocalOptions:
     keep_builds: bool = False
 
 
+BISECT_HERE = CommandLine(
+    name="bench-bisect --local",
+    usage="bench-bisect --local OLD NEW --run COMMAND [--build COMMAND] [options]\n"
+    "       bench-bisect --local OLD NEW [--workload NAME] [options]",
+    description="Find the commit between two revisions that made a command slower or faster:\n"
+    "builds and runs what it needs, in the git repository here, without a farm.",
+    epilog=BISECT_EPILOG,
+    operands="revisions",
+    called="OLD NEW",
+    operands_help="as git names them",
+    sections=LOCAL_BISECT,
+)
+COMPARE_HERE = CommandLine(
+    name="bench-compare --local",
+    usage="bench-compare --local BASE NEW [NEW ...] --run COMMAND [--build COMMAND] [options]\n"
+    "       bench-compare --local BASE NEW [NEW ...] [--workload NAME] [options]",
+    description="Compare revisions of the git repository here by what a command takes or\n"
+    "prints, without a farm. Runs alternate: A B B A ..., A B C C B A ...",
+    epilog=COMPARE_EPILOG,
+    operands="revisions",
+    called="REV",
+    operands_help="as git names them",
+    sections=LOCAL_COMPARE,
+)
+
+
 def parse_local_bisect(argv: Sequence[str]) -> LocalOptions:
     """What is asked; SystemExit(0) after --help and --version."""
-    parser = bisect_parser()
-    given = parser.parse_args(argv)
+    given = BISECT_HERE.parser().parse_args(argv)
     if len(given.revisions) != 2:
         raise UsageError(
             f"a search takes two revisions, {len(given.revisions)} given",
             hint="as in `bench-bisect --local v1.0 v1.1 --build make --run ./bench`",
         )
-    return _options(given, argv)
+    return _options(BISECT_HERE, given, argv)
 
 
-def bisect_parser() -> argparse.ArgumentParser:
-    """What reads the command line of a search without a farm."""
-    parser = command_parser(
-        "bench-bisect --local",
-        usage="bench-bisect --local OLD NEW --run COMMAND [--build COMMAND] [options]\n"
-        "       bench-bisect --local OLD NEW [--workload NAME] [options]",
-        description="Find the commit between two revisions that made a command slower or faster:\n"
-        "builds and runs what it needs, in the git repository here, without a farm.",
-        epilog=BISECT_EPILOG,
-    )
-    parser.add_argument("revisions", nargs="*", metavar="OLD NEW", help="as git names them")
-    add_local_options(parser)
-    group = parser.add_argument_group("the search")
-    group.add_argument(
-        "--skip",
-        action="append",
-        default=[],
-        metavar="REV",
-        help="do not measure it, or those of A..B; may be repeated",
-    )
-    group.add_argument(
-        "--again",
-        action="append",
-        default=[],
-        metavar="REV",
-        help="forget that it, or one of A..B, did not build or run; may be repeated",
-    )
-    group.add_argument(
-        "--first-parent",
-        action="store_true",
-        help="merges count as one commit each: so it is always",
-    )
-    return parser
+def parse_local_compare(argv: Sequence[str]) -> LocalOptions:
+    """What is asked; SystemExit(0) after --help and --version."""
+    return _options(COMPARE_HERE, COMPARE_HERE.parser().parse_args(argv), argv)
 
 
-def parse_local_compare(argv: Sequence[str], *, images: int = DEFAULT_IMAGES) -> LocalOptions:
-    """What is asked; SystemExit(0) after --help and --version.
-
-    `images` is how many of each there may be at most, unless it is said.
-    """
-    return _options(compare_parser(images).parse_args(argv), argv)
-
-
-def compare_parser(images: int = DEFAULT_IMAGES) -> argparse.ArgumentParser:
-    """What reads the command line of a comparison without a farm."""
-    parser = command_parser(
-        "bench-compare --local",
-        usage="bench-compare --local BASE NEW [NEW ...] --run COMMAND [--build COMMAND] [options]\n"
-        "       bench-compare --local BASE NEW [NEW ...] [--workload NAME] [options]",
-        description="Compare revisions of the git repository here by what a command takes or\n"
-        "prints, without a farm. Runs alternate: A B B A ..., A B C C B A ...",
-        epilog=COMPARE_EPILOG,
-    )
-    parser.add_argument("revisions", nargs="*", metavar="REV", help="as git names them")
-    add_csv(add_local_options(parser))
-    group = parser.add_argument_group("the comparison")
-    group.add_argument(
-        "-n",
-        "--iterations",
-        metavar="N",
-        type=positive,
-        default=5,
-        help="runs of each (default 5)",
-    )
-    group.add_argument(
-        "--images",
-        metavar="N",
-        type=positive,
-        default=images,
-        help=f"builds of each at most, where the build heeds BENCH_IMAGE (default {images})",
-    )
-    return parser
-
-
-def _options(given: argparse.Namespace, argv: Sequence[str]) -> LocalOptions:
+def _options(line: CommandLine, given: argparse.Namespace, argv: Sequence[str]) -> LocalOptions:
     return LocalOptions(
         revisions=tuple(given.revisions),
         repository=given.repository,
-        task=_task(given) if given.run or given.build else _choice(given),
+        task=_task(line, given) if given.run or given.build else _choice(line, given),
         fix=given.fix,
         skip=tuple(getattr(given, "skip", ())),
         ahead=given.jobs,
         most_bytes=given.cache,
         form=form_of(given),
         html=given.html,
-        typed=_typed(given, argv),
+        typed=_typed(line, given, argv),
         iterations=getattr(given, "iterations", 0),
         images=getattr(given, "images", 0),
         dry_run=given.dry_run,
@@ -220,14 +156,14 @@ def _options(given: argparse.Namespace, argv: Sequence[str]) -> LocalOptions:
     )
 
 
-def _task(given: argparse.Namespace) -> LocalTask:
+def _task(line: CommandLine, given: argparse.Namespace) -> LocalTask:
     """What --build and --run say."""
     if not given.run:
         raise UsageError(
             "--run is missing: the command that is measured",
             hint="as in --run './bench --quick', with --value for what it prints",
         )
-    _refuse(given, _OF_A_WORKFLOW, "goes without --build and --run")
+    line.refuse(given, WORKFLOW, "goes without --build and --run", hint="see `--help`")
     workload = _workload(given)
     return LocalTask(
         steps=(BuildStep(script=given.build),) if given.build else (),
@@ -239,8 +175,9 @@ def _task(given: argparse.Namespace) -> LocalTask:
     )
 
 
-def _choice(given: argparse.Namespace) -> WorkflowChoice:
-    _refuse(given, _OF_A_RUN, "goes with --run: of a workload in bench.yml its testbed says it")
+def _choice(line: CommandLine, given: argparse.Namespace) -> WorkflowChoice:
+    why = "goes with --run: of a workload in bench.yml its testbed says it"
+    line.refuse(given, RUN, why, hint="see `--help`")
     return WorkflowChoice(
         workflow=given.workflow,
         testbeds=given.testbeds,
@@ -249,13 +186,6 @@ def _choice(given: argparse.Namespace) -> WorkflowChoice:
         min_effect=given.min_effect,
         build_timeout_s=given.build_timeout,
     )
-
-
-def _refuse(given: argparse.Namespace, options: dict[str, str], why: str) -> None:
-    """See that none of these options was given."""
-    for name, option in options.items():
-        if getattr(given, name):
-            raise UsageError(f"{option} {why}", hint="see `--help`")
 
 
 def _workload(given: argparse.Namespace) -> CommandWorkload:
@@ -311,17 +241,18 @@ def _program(run: str) -> str:
     return one_line((told or names or ["run"])[0], columns=_NAME_LENGTH)
 
 
-def _typed(given: argparse.Namespace, argv: Sequence[str]) -> tuple[str, ...]:
+def _typed(line: CommandLine, given: argparse.Namespace, argv: Sequence[str]) -> tuple[str, ...]:
     """The arguments to repeat it: no revisions, nothing of where the answer goes, of this once."""
-    skipped = {*given.revisions, *_NOT_REPEATED}
+    once = {flag: option for option in line.options() if option.once for flag in option.flags}
     kept: list[str] = []
     words = iter(argv)
     revisions = list(given.revisions)
     for word in words:
+        option = once.get(word.partition("=")[0])
         if word in revisions:
             revisions.remove(word)
-        elif word in {"--html", "--again"}:
+        elif option is not None and option.has_value and "=" not in word:
             next(words, None)
-        elif word not in skipped and not word.startswith(("--html=", "--again=")):
+        elif option is None and word != "--":
             kept.append(word)
     return tuple(kept)

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Callable
 
 from buildbot_bench.cli.ci import outcome_of, tell_ci
 from buildbot_bench.cli.console import answer, say
 from buildbot_bench.cli.exits import ExitStatus
-from buildbot_bench.cli.live import LiveDisplay, can_redraw
 from buildbot_bench.cli.local_arguments import LocalOptions, LocalTask
 from buildbot_bench.cli.local_expected import search_expected
 from buildbot_bench.cli.local_page import check_page, write_page
 from buildbot_bench.cli.local_view import LocalView
 from buildbot_bench.cli.local_workflow import task_of
-from buildbot_bench.cli.progress import Display, LineDisplay
+from buildbot_bench.cli.search_view import search_view
 from buildbot_bench.core.errors import BenchError, UsageError
 from buildbot_bench.core.evidence import SearchTerms
 from buildbot_bench.core.json_model import to_json
@@ -24,9 +22,9 @@ from buildbot_bench.core.legible import one_line, several_lines, shorten
 from buildbot_bench.core.report import Report, ReportKind
 from buildbot_bench.core.report.words import count
 from buildbot_bench.local.bench import Bench
-from buildbot_bench.local.bisecting import Bisection, Watcher
+from buildbot_bench.local.bisecting import Bisection, SearchCourse
 from buildbot_bench.local.builds import Workshop
-from buildbot_bench.local.campaign import Campaign, LocalSearch
+from buildbot_bench.local.campaign import Campaign, LocalSearch, Watcher
 from buildbot_bench.local.git import Git
 from buildbot_bench.local.keeping import earlier_than, take_over
 from buildbot_bench.local.measuring import CommandMeasurer
@@ -83,8 +81,9 @@ def _run(options: LocalOptions) -> int:
         if options.dry_run:
             with opened(git, most_bytes=options.most_bytes) as repository:
                 return _expect(options, search, repository)
-        with opened(git, most_bytes=options.most_bytes) as repository, _display() as display:
-            view = LocalView(display, only_new=isinstance(display, LineDisplay))
+        showing = search_view(beginning="reading what is known")
+        with opened(git, most_bytes=options.most_bytes) as repository, showing as shown:
+            view = LocalView(shown)
             keep_builds(options, search.campaign, repository, view.notice)
             report = bisect(search, repository, view, build_timeout_s=task.build_timeout_s)
     except KeyboardInterrupt:
@@ -105,7 +104,11 @@ def _expect(options: LocalOptions, search: LocalSearch, repository: Repository) 
 
 
 def bisect(
-    search: LocalSearch, repository: Repository, onlooker: Watcher, *, build_timeout_s: float
+    search: LocalSearch,
+    repository: Repository,
+    onlooker: Watcher[SearchCourse],
+    *,
+    build_timeout_s: float,
 ) -> Report:
     """Search to the answer; fails as `Bisection.run` does."""
     bench = _bench(search, repository, build_timeout_s)
@@ -187,12 +190,6 @@ def campaign_of(options: LocalOptions, task: LocalTask, revisions: Revisions) ->
         workload=task.workload,
         name=task.name,
     )
-
-
-def _display() -> Display:
-    if can_redraw(sys.stderr):
-        return LiveDisplay(sys.stderr, first="reading what is known")
-    return LineDisplay(sys.stderr)
 
 
 def _tell(options: LocalOptions, report: Report) -> int:

@@ -9,6 +9,7 @@ from buildbot_bench.cli.console import answer
 from buildbot_bench.cli.exits import ExitStatus
 from buildbot_bench.cli.local_view import forecast_of
 from buildbot_bench.cli.wording import forecast_text, hours_text
+from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.report.words import count
 from buildbot_bench.core.search import forecast
 from buildbot_bench.local.bench import EPOCH, Bench
@@ -37,7 +38,9 @@ def search_expected(search: LocalSearch, known: Known, *, as_json: bool) -> int:
         known_iterations=len(known.iterations),
         warnings=tuple(said for said in (assumed, coarse) if said),
     )
-    answer(forecast_text(told), asdict(told), as_json=as_json)
+    item = ItemUnderTest.COMMAND
+    value = asdict(told) | {"iteration": item.iteration}
+    answer(forecast_text(told, item), value, as_json=as_json)
     return ExitStatus.ANSWERED
 
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from buildbot_bench.cli.answers import (
-    End,
+from buildbot_bench.api.searches import (
+    ForecastAsked,
+    ForecastShown,
     ForecastSpread,
-    RemoteForecast,
-    RemoteProbe,
-    RemoteProbeState,
-    RemoteSearch,
-    RemoteSearchState,
-    RemoteSuspect,
+    ProbeShown,
+    RevisionShown,
+    SearchShown,
+    SuspectShown,
 )
-from buildbot_bench.cli.progress import Display
+from buildbot_bench.api.states import ProbeState, SearchState
+from buildbot_bench.api.texts import Nouns
+from buildbot_bench.cli.progress import LineView, View
+from buildbot_bench.cli.search_view import SearchSeen
 from buildbot_bench.cli.wording import forecast_text
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.revision import Revision
@@ -28,16 +30,16 @@ _NOT_YET = 0  # no run has this number
 
 
 class LocalView:
-    """Has a display show a search; on one that shows lines, only what is `new` since it began."""
+    """Has a view show a search; as lines, only what is new since it began."""
 
-    def __init__(self, display: Display, *, only_new: bool) -> None:
-        self._display = display
-        self._only_new = only_new
+    def __init__(self, view: View[SearchSeen]) -> None:
+        self._view = view
+        self._only_new = isinstance(view, LineView)
         self._known: int | None = None
-        self._forecast: RemoteForecast | None = None
+        self._forecast: ForecastShown | None = None
 
-    def look(self, course: SearchCourse) -> None:
-        """The search as it stands now."""
+    def show(self, course: SearchCourse) -> None:
+        """Show the search as it stands now."""
         probes = _probes(course)
         if self._known is None:
             self._known = len(course.known.iterations)
@@ -46,21 +48,21 @@ class LocalView:
         if course.forecast is not None and self._forecast is None:
             told = forecast_of(course.search, course.known, course.forecast)
             self._forecast = _from_the_beginning(told, len(course.known.iterations))
-            self.notice(forecast_text(told))
+            self.notice(forecast_text(told, ItemUnderTest.COMMAND))
         shown = [one for one in probes if one.serial > self._known] if self._only_new else probes
-        self._display.show(_search(course, self._forecast), shown)
+        self._view.show(SearchSeen(search=_search(course, self._forecast), probes=shown))
 
     def notice(self, message: str) -> None:
         """Something that a person should know, said once."""
-        self._display.notice(message)
+        self._view.notice(message)
 
 
-def _search(course: SearchCourse, expected: RemoteForecast | None) -> RemoteSearch:
+def _search(course: SearchCourse, expected: ForecastShown | None) -> SearchShown:
     known = course.known
     revisions = known.between.revisions
-    return RemoteSearch(
-        search_id=course.search_id,
-        state=RemoteSearchState.RUNNING,
+    return SearchShown(
+        searchid=course.search_id,
+        state=SearchState.RUNNING,
         testbed=machine(),
         workload=course.search.campaign.name,
         old=_end(known.between.old),
@@ -70,7 +72,7 @@ def _search(course: SearchCourse, expected: RemoteForecast | None) -> RemoteSear
         images_built=sum(1 for image in known.images.values() if image.row),
         forecast=expected,
         suspects=tuple(
-            RemoteSuspect(
+            SuspectShown(
                 old=revisions[one.old].label,
                 new=revisions[one.new].label,
                 probability=one.probability,
@@ -79,16 +81,13 @@ def _search(course: SearchCourse, expected: RemoteForecast | None) -> RemoteSear
             for one in course.suspects
         ),
         now=course.now,
-        created_at_s=0.0,
-        requester="",
-        text=None,
-        report=None,
-        iteration=ItemUnderTest.COMMAND.iteration,
+        created_at=0.0,
+        nouns=Nouns(**ItemUnderTest.COMMAND.nouns),
     )
 
 
-def _end(revision: Revision) -> End:
-    return End(
+def _end(revision: Revision) -> RevisionShown:
+    return RevisionShown(
         label=revision.label,
         sha=revision.sha,
         position=revision.position,
@@ -104,9 +103,9 @@ def forecast_of(
     *,
     known_iterations: int = 0,
     warnings: tuple[str, ...] = (),
-) -> RemoteForecast:
+) -> ForecastAsked:
     """What is left of a search, in the form that the farm's command gets."""
-    return RemoteForecast(
+    return ForecastAsked(
         old=_end(known.between.old),
         new=_end(known.between.new),
         commits=known.between.n,
@@ -117,11 +116,10 @@ def forecast_of(
         hours=ForecastSpread(median=left.hours[0], p90=left.hours[1]),
         known_iterations=known_iterations,
         warnings=warnings,
-        iteration=ItemUnderTest.COMMAND.iteration,
     )
 
 
-def _from_the_beginning(left: RemoteForecast, done: int) -> RemoteForecast:
+def _from_the_beginning(left: ForecastAsked, done: int) -> ForecastAsked:
     """A forecast of what was left when so many runs were done, with these runs in it.
 
     A search here counts all runs that it knows, and one that goes on knows many at its beginning.
@@ -135,21 +133,21 @@ def _from_the_beginning(left: RemoteForecast, done: int) -> RemoteForecast:
     )
 
 
-def _probes(course: SearchCourse) -> list[RemoteProbe]:
+def _probes(course: SearchCourse) -> list[ProbeShown]:
     known = course.known
     places = {one.label: one.position for one in known.between.revisions}
     probes = [
-        RemoteProbe(
-            probe_id=one.serial,
+        ProbeShown(
+            probeid=one.serial,
             serial=one.serial,
             label=one.label,
             position=places[one.label],
             image=one.image,
-            state=RemoteProbeState.LOST if one.value is None else RemoteProbeState.DONE,
+            state=ProbeState.LOST if one.value is None else ProbeState.DONE,
             values=() if one.value is None else (one.value,),
             unit=one.unit,
             failure=one.failure,
-            at_s=one.at_s,
+            at=one.at_s,
         )
         for one in probe_records(known)
     ]
@@ -157,17 +155,13 @@ def _probes(course: SearchCourse) -> list[RemoteProbe]:
         position, image = course.place
         revision = known.between.revisions[position]
         probes.append(
-            RemoteProbe(
-                probe_id=_NOT_YET,
+            ProbeShown(
+                probeid=_NOT_YET,
                 serial=len(probes) + 1,
                 label=revision.label,
                 position=revision.position,
                 image=image,
-                state=RemoteProbeState.ISSUED,
-                values=(),
-                unit="",
-                failure=None,
-                at_s=None,
+                state=ProbeState.ISSUED,
             )
         )
     return probes

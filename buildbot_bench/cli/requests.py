@@ -1,49 +1,51 @@
-"""The requests that bench-bisect sends to a farm, one for each command."""
+"""The requests that bench-bisect and bench-compare send to a farm, one for each command."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from buildbot_bench.api.requests import (
+    ComparisonQuestion,
+    Extension,
+    MarkAsked,
+    SearchQuestion,
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Follow:
+    """Show a search or a comparison until it ends, and its answer."""
+
+    number: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cancel:
+    """End a search or a comparison without an answer."""
+
+    number: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ListNewest:
+    """Show the newest searches or comparisons."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StartSearch:
-    """Search (old, new]; `min_effect` is a fraction of the old level, `fix` is carried along.
+    """Begin a search, or tell its forecast."""
 
-    `priority` is low, normal or high; None: the farm's word for what is usual.
-    """
-
-    old: str
-    new: str
-    testbed: str | None
-    workload: str | None
-    min_effect: float | None
-    fix: str | None
-    priority: str | None
+    question: SearchQuestion
     dry_run: bool
     wait: bool
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class FollowSearch:
-    """Show a search until it ends, and its answer."""
-
-    search_id: int
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class CancelSearch:
-    """End a search without an answer."""
-
-    search_id: int
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class MarkSearch:
-    """Say what a report was; `kind` is the farm's to know, `revision` fixed it or is None."""
+    """Say what the report of a search was; the kinds of marks are the farm's to know."""
 
     search_id: int
-    kind: str
-    revision: str | None
+    said: MarkAsked
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -55,8 +57,46 @@ class ReleaseTestbed:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ListSearches:
-    """Show the newest searches."""
+class BootsWanted:
+    """How many boots of each variant: so many, or so many `more` than there are."""
+
+    number: int
+    more: bool
 
 
-Request = StartSearch | FollowSearch | CancelSearch | MarkSearch | ReleaseTestbed | ListSearches
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StartComparison:
+    """Begin a comparison."""
+
+    question: ComparisonQuestion
+    wait: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ExtendComparison:
+    """Give a comparison more variants or boots, or let it go on where it ended."""
+
+    comparison_id: int
+    question: Extension
+    wait: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DecideComparison:
+    """`approve` or `reject` the patches that somebody without that right wants built and run."""
+
+    comparison_id: int
+    decision: str
+
+
+Request = (
+    Follow
+    | Cancel
+    | ListNewest
+    | StartSearch
+    | MarkSearch
+    | ReleaseTestbed
+    | StartComparison
+    | ExtendComparison
+    | DecideComparison
+)

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from statistics import median
 
-from buildbot_bench.cli.answers import (
-    End,
+from buildbot_bench.api.searches import (
+    ForecastAsked,
+    ForecastShown,
     ForecastSpread,
-    RemoteForecast,
-    RemoteProbe,
-    RemoteProbeState,
-    RemoteQuestion,
-    RemoteSearch,
-    RemoteSearchState,
-    RemoteSuspect,
+    ProbeShown,
+    RangeAsked,
+    RangeShown,
+    RevisionShown,
+    SearchShown,
+    SuspectShown,
 )
+from buildbot_bench.api.states import ProbeState, SearchState
 from buildbot_bench.cli.requests import MarkSearch, ReleaseTestbed
 from buildbot_bench.core.figures import count, quantity, sureness
 from buildbot_bench.core.item import ItemUnderTest
@@ -26,14 +26,14 @@ from buildbot_bench.render.layout import column_widths, padded
 _SUBJECT_WIDTH = 60
 
 _OUTCOMES = {
-    RemoteSearchState.RUNNING: "still runs",
-    RemoteSearchState.CANCELLING: "is being cancelled",
-    RemoteSearchState.CANCELLED: "was cancelled",
-    RemoteSearchState.FOUND: "found what changed",
-    RemoteSearchState.SLOPE: "found a slope: no commit changes enough by itself",
-    RemoteSearchState.NOT_REPRODUCED: "ended: the ends do not differ",
-    RemoteSearchState.INCONCLUSIVE: "ended without a certain answer",
-    RemoteSearchState.FAILED: "failed",
+    SearchState.RUNNING: "still runs",
+    SearchState.CANCELLING: "is being cancelled",
+    SearchState.CANCELLED: "was cancelled",
+    SearchState.FOUND: "found what changed",
+    SearchState.SLOPE: "found a slope: no commit changes enough by itself",
+    SearchState.NOT_REPRODUCED: "ended: the ends do not differ",
+    SearchState.INCONCLUSIVE: "ended without a certain answer",
+    SearchState.FAILED: "failed",
 }
 
 
@@ -57,30 +57,32 @@ def clock(at_s: float) -> str:
     return time.strftime("%H:%M:%S", time.localtime(at_s))
 
 
-def question_text(question: RemoteQuestion) -> str:
+def question_text(question: RangeAsked) -> str:
     """What is searched, with its ends."""
+    return "\n".join([*_ends(question), *question.warnings])
+
+
+def _ends(question: RangeShown) -> list[str]:
     span = range_text(question.old.label, question.new.label, question.commits)
-    lines = [
+    return [
         f"{span}: {question.workload} on {question.testbed}",
         f"  old  {_end_text(question.old)}",
         f"  new  {_end_text(question.new)}",
     ]
-    return "\n".join([*lines, *question.warnings])
 
 
-def forecast_text(forecast: RemoteForecast) -> str:
+def forecast_text(forecast: ForecastAsked, item: ItemUnderTest = ItemUnderTest.KERNEL) -> str:
     """What is searched, and what it will cost, as a small table."""
-    told = replace(forecast, warnings=())
-    return "\n".join([question_text(told), cost_text(forecast), *forecast.warnings])
+    return "\n".join([*_ends(forecast), cost_text(forecast, item), *forecast.warnings])
 
 
-def cost_text(forecast: RemoteForecast) -> str:
+def cost_text(forecast: ForecastShown, item: ItemUnderTest = ItemUnderTest.KERNEL) -> str:
     """What a search will cost, as a small table."""
 
     def row(name: str, spread: ForecastSpread) -> str:
         return f"{name:<10}  {spread.median:>9.0f}  {spread.p90:>9.0f}"
 
-    hours, (image, iteration) = forecast.hours, _nouns(forecast.iteration)
+    hours, (image, iteration) = forecast.hours, _nouns(item.iteration)
     lines = [
         f"{'forecast':<10}  {'median':>9}  {'9 in 10':>9}",
         row(f"{image}s", forecast.images),
@@ -100,16 +102,16 @@ def _nouns(iteration: str) -> tuple[str, str]:
     return "image", "iteration"
 
 
-def _end_text(end: End) -> str:
+def _end_text(end: RevisionShown) -> str:
     subject = end.subject
     if len(subject) > _SUBJECT_WIDTH:
         subject = subject[: _SUBJECT_WIDTH - 3] + "..."
     return f"{end.label}  {end.sha[:12]}  {subject}"
 
 
-def remaining_text(search: RemoteSearch) -> str:
+def remaining_text(search: SearchShown) -> str:
     """What is done, and what the forecast leaves."""
-    image, iteration = _nouns(search.iteration)
+    image, iteration = _nouns(search.nouns.iteration)
     built = count(search.images_built, image)
     done = f"{count(search.iterations_done, iteration)} and {built} so far"
     forecast = search.forecast
@@ -126,22 +128,23 @@ def remaining_text(search: RemoteSearch) -> str:
     return f"{done}; longer than 9 of 10 searches"
 
 
-def outcome_text(search: RemoteSearch) -> str:
+def outcome_text(search: SearchShown) -> str:
     """One line for a search that has nothing longer to say."""
     detail = f": {search.now}" if search.now else ""
     outcome = _OUTCOMES[search.state]
-    if search.kind != "effect" and search.state is RemoteSearchState.NOT_REPRODUCED:
+    if search.kind != "effect" and search.state is SearchState.NOT_REPRODUCED:
         outcome = "ended: the branch works"
-    return f"search {search.search_id} {outcome}{detail}"
+    return f"search {search.searchid} {outcome}{detail}"
 
 
 def mark_text(mark: MarkSearch) -> str:
     """One line for a mark that the farm has taken."""
-    fix = f" by {mark.revision}" if mark.revision else ""
-    boots = "; fresh measurements follow" if mark.kind == "again" else ""
-    if mark.kind == "withdrawn":
+    said = mark.said
+    fix = f" by {said.revision}" if said.revision else ""
+    boots = "; fresh measurements follow" if said.mark == "again" else ""
+    if said.mark == "withdrawn":
         return f"search {mark.search_id} is no longer marked"
-    return f"search {mark.search_id} is marked: {mark.kind}{fix}{boots}"
+    return f"search {mark.search_id} is marked: {said.mark}{fix}{boots}"
 
 
 def release_text(release: ReleaseTestbed) -> str:
@@ -150,12 +153,12 @@ def release_text(release: ReleaseTestbed) -> str:
     return f"{release.testbed} is released; its measurements in quarantine {meanwhile}"
 
 
-def likeliest(suspects: Sequence[RemoteSuspect]) -> RemoteSuspect | None:
+def likeliest(suspects: Sequence[SuspectShown]) -> SuspectShown | None:
     """The suspect that is most probable; the first of several."""
     return max(suspects, key=lambda suspect: suspect.probability, default=None)
 
 
-def suspects_text(suspects: Sequence[RemoteSuspect]) -> str:
+def suspects_text(suspects: Sequence[SuspectShown]) -> str:
     """`suspects 3, 93 % in (r311848, r311901]`, or nothing while there are none."""
     first = likeliest(suspects)
     if first is None:
@@ -163,49 +166,49 @@ def suspects_text(suspects: Sequence[RemoteSuspect]) -> str:
     return f"suspects {len(suspects)}, {sureness(first.probability)} in ({first.old}, {first.new}]"
 
 
-def result_text(probe: RemoteProbe) -> str:
+def result_text(probe: ProbeShown) -> str:
     """What a probe gave: its value, the reason why there is none, or its state."""
     if probe.values:
         value = f"{quantity(median(probe.values))} {probe.unit}".rstrip()
         return value if len(probe.values) == 1 else f"{value} (median of {len(probe.values)})"
     if probe.failure:
         return probe.failure
-    if probe.state is RemoteProbeState.LOST:
+    if probe.state is ProbeState.LOST:
         return "lost"
-    return "no value" if probe.state is RemoteProbeState.DONE else str(probe.state)
+    return "no value" if probe.state is ProbeState.DONE else str(probe.state)
 
 
-def revision_text(probe: RemoteProbe) -> str:
+def revision_text(probe: ProbeShown) -> str:
     """The probe's revision, with the image's number when it is not the first."""
     return f"{probe.label}#{probe.image}" if probe.image else probe.label
 
 
-def probe_line(probe: RemoteProbe) -> str:
+def probe_line(probe: ProbeShown) -> str:
     """`12:03:41  probe 7  r312648  540,123 pps`."""
-    at = "--:--:--" if probe.at_s is None else clock(probe.at_s)
+    at = "--:--:--" if probe.at is None else clock(probe.at)
     return f"{at}  probe {probe.serial}  {revision_text(probe)}  {result_text(probe)}"
 
 
-def what_is_searched(search: RemoteSearch) -> str:
+def what_is_searched(search: SearchShown) -> str:
     """The series, or what the branch does not do any more."""
     match search.kind:
         case "build":
             return "what does not build"
         case "boot":
-            return f"what does not {search.iteration} {search.workload} on {search.testbed}"
+            return f"what does not {search.nouns.iteration} {search.workload} on {search.testbed}"
     return f"{search.workload} on {search.testbed}"
 
 
-def searches_text(searches: Sequence[RemoteSearch]) -> str:
+def searches_text(searches: Sequence[SearchShown]) -> str:
     """A list of searches as a table with a heading."""
     if not searches:
         return "no searches yet"
     rows = [("ID", "STATE", "BEGUN", "RANGE", "MEASURED", "BY")]
     rows += [
         (
-            str(search.search_id),
+            str(search.searchid),
             str(search.state),
-            time.strftime("%Y-%m-%d %H:%M", time.localtime(search.created_at_s)),
+            time.strftime("%Y-%m-%d %H:%M", time.localtime(search.created_at)),
             f"({search.old.label}, {search.new.label}]",
             what_is_searched(search),
             search.requester,

@@ -63,6 +63,9 @@ def _remedy(reason: str) -> str:
     return _CHECK
 
 
+# The lines are those of Makefile.inc1 (`>>> stage 1: configuring the kernel`, `===> em (all)`),
+# of make in its meta mode (`Building …/ip_input.o`), and of a compiler's command elsewhere. A
+# parallel make builds kernel and modules side by side: their stage is that of the last line.
 _STAGE = re.compile(r">>> (.*)")
 _KERNEL_BUILD = re.compile(r"Kernel build for \S+ started")
 _EVERYTHING = re.compile(r"stage 3\.\d+: (?:building everything|making dependencies)")

@@ -3,15 +3,17 @@
 The JSON of a record has its fields, by their names, and the properties marked `@in_json`. Enums
 are their values, tuples arrays, mappings objects. JSON has neither infinity nor NaN: null stands
 for them, and a field where they may be is annotated `Figure`. Members of a sum type are separated
-by a field of type Literal.
+by a field of type Literal. Bytes are in base64. A field that is called as a keyword of Python has
+an underscore behind its name, which its key has not.
 """
 
 from __future__ import annotations
 
+import base64
 import inspect
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from enum import Enum
 from functools import cache, partial
 from types import NoneType, UnionType
@@ -37,15 +39,21 @@ _SCALARS = {str: "string", bool: "boolean", int: "integer", float: "number", Non
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rule:
-    """What a number must keep to besides its type; `undefined` lets null stand for it."""
+    """What a number must keep to besides its type; `undefined` lets null stand for it.
+
+    An `open` interval has neither of its ends. `hint` is for those who write another number.
+    """
 
     minimum: float | None = None
     maximum: float | None = None
     undefined: bool = False
+    open: bool = False
+    hint: str = ""
 
 
 Count = Annotated[int, Rule(minimum=0)]
 Share = Annotated[float, Rule(minimum=0, maximum=1)]
+Fraction = Annotated[float, Rule(minimum=0, maximum=1, open=True)]
 Figure = Annotated[float, Rule(undefined=True)]
 
 
@@ -60,7 +68,20 @@ def to_json(record: Any) -> Json:
 
     Raises TypeError for a value that is neither a record, an enum, a collection nor a scalar.
     """
-    return {name: _encoded(getattr(record, name)) for name in json_types(record.__class__)}
+    types = json_types(record.__class__)
+    return {name.rstrip("_"): _encoded(getattr(record, name)) for name in types}
+
+
+def given_json(record: Any) -> Json:
+    """What `to_json` writes, without what is as it is when nothing is said."""
+    usual = {one.name: one.default for one in fields(record)}
+    usual |= {
+        one.name: one.default_factory()
+        for one in fields(record)
+        if one.default_factory is not MISSING
+    }
+    given = (name for name in usual if getattr(record, name) != usual[name])
+    return {name.rstrip("_"): _encoded(getattr(record, name)) for name in given}
 
 
 def from_json(kind: type[Record], stored: Any) -> Record:
@@ -106,12 +127,13 @@ def json_types(kind: type) -> Mapping[str, Any]:
 
 
 def _encoded(value: Any) -> Any:
-    if isinstance(value, Enum):
-        return value.value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
+    value = value.value if isinstance(value, Enum) else value
     if value is None or isinstance(value, str | int):
         return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode("ascii")
     if is_dataclass(value):
         return to_json(value)
     if isinstance(value, Mapping):
@@ -199,7 +221,8 @@ def _plain(hint: Any, parts: dict[type, Json]) -> Json:
 
 
 def _ruled(described: Json, rule: Rule) -> Json:
-    bounds = {"minimum": rule.minimum, "maximum": rule.maximum}
+    least, most = ("exclusiveMinimum", "exclusiveMaximum") if rule.open else ("minimum", "maximum")
+    bounds = {least: rule.minimum, most: rule.maximum}
     ruled = described | {name: bound for name, bound in bounds.items() if bound is not None}
     return {"anyOf": [ruled, {"type": "null"}]} if rule.undefined else ruled
 

@@ -41,6 +41,9 @@ def make_vm_history(path: Path) -> dict[str, str]:
     return write_history(path, list(patched_commits(SOURCES, IMPORT, CHANGES)))
 
 
+# The model case is r311848 to r313448; the recorded history adds the revisions of the archive's
+# published comparisons. Building a kernel is copying the file `kernel`, whose only line is the
+# revision's label.
 FIRST_SVN = 311848
 LAST_SVN = 313448
 
@@ -199,6 +202,7 @@ def demo(options: argparse.Namespace) -> int:
     )
 
 
+# `GET /D8526?download=true` gives the file D8526.diff of its directory.
 _REVIEW = re.compile(r"/(D[1-9][0-9]{0,6})\?download=true", re.ASCII)
 _PATIENCE_S = 30.0  # for a question that does not come to its end
 

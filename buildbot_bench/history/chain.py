@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from buildbot_bench.history.git import streaming_git
-from buildbot_bench.history.index_file import read_columns, write_columns
-from buildbot_bench.history.table import OID_SIZE, OidTable
+from buildbot_bench.history.index_file import OID_SIZE, OidTable, read_columns, write_columns
 
 # Reading that many again costs some hundredths of a second at a start.
 KEPT_IN_MEMORY = 1000

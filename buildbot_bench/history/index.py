@@ -11,8 +11,8 @@ import pygit2
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.history import names, svn
 from buildbot_bench.history.chain import Chain, stored_chain, with_short_tail
+from buildbot_bench.history.fetching import Progress
 from buildbot_bench.history.objects import is_commit, named_by, tree_of
-from buildbot_bench.history.progress import Progress
 
 DIRECTORY = "bench-index"
 # Positions of commits off the branches: of side branches, of what a forced push took away.

@@ -31,7 +31,7 @@ from buildbot_bench.history import names
 from buildbot_bench.history.chain import Chain
 from buildbot_bench.history.git import run_git
 from buildbot_bench.history.index import Index
-from buildbot_bench.history.numbers import by_count, by_svn_number, doubled
+from buildbot_bench.history.names import by_count, by_svn_number, doubled
 
 _HEADS = "refs/heads/"
 _TIMEOUT_S = 60.0

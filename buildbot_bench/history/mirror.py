@@ -15,14 +15,20 @@ from buildbot_bench.core.errors import InfraError, UsageError
 from buildbot_bench.core.paths import PathFilter
 from buildbot_bench.core.read_files import FileChange
 from buildbot_bench.core.revision import Name, Particulars, Revision, RevisionRange, parse_spec
-from buildbot_bench.history import diff, fetching, fix_patch, names
+from buildbot_bench.history import diff, fetching, names
 from buildbot_bench.history.chain import Chain
-from buildbot_bench.history.commit import as_revision, committer_of, harmless, reviews_of
+from buildbot_bench.history.fetching import Progress
 from buildbot_bench.history.index import Index
 from buildbot_bench.history.lines import Lines, no_range
-from buildbot_bench.history.numbers import by_count
-from buildbot_bench.history.objects import commit_at, is_commit
-from buildbot_bench.history.progress import Progress
+from buildbot_bench.history.names import by_count
+from buildbot_bench.history.objects import (
+    as_revision,
+    commit_at,
+    committer_of,
+    harmless,
+    is_commit,
+    reviews_of,
+)
 
 # Who puts so many odd numbers into a repository knows of them.
 _MOST_WARNINGS = 100
@@ -251,27 +257,27 @@ class MirrorHistory:
 
     def patch(self, fix: Revision) -> bytes:
         """What a revision changes against its first parent, as `git apply` takes it."""
-        return fix_patch.patch_of(self.path, fix)
+        return diff.patch_of(self.path, fix)
 
-    def fits(self, fix: Revision, shas: Iterable[str]) -> dict[str, fix_patch.Fit]:
+    def fits(self, fix: Revision, shas: Iterable[str]) -> dict[str, diff.Fit]:
         """Whether a fix is in some revisions already, fits them, or does not."""
         ((_, paths),) = diff.changed_paths(self.path, [fix])
         patch, found, known = (
             self.patch(fix),
-            dict[str, fix_patch.Fit](),
-            dict[fix_patch.Files, bool](),
+            dict[str, diff.Fit](),
+            dict[diff.Files, bool](),
         )
         asked = tuple(shas)
-        having = fix_patch.descendants(self.path, fix, asked)
+        having = diff.descendants(self.path, fix, asked)
         for sha in asked:
             if sha in having:
-                found[sha] = fix_patch.Fit.IN
+                found[sha] = diff.Fit.IN
                 continue
             with self._lock:
-                files = fix_patch.files_at(self._repository, sha, paths)
+                files = diff.files_at(self._repository, sha, paths)
             if files not in known:
-                known[files] = fix_patch.applies(self.path, patch, files)
-            found[sha] = fix_patch.Fit.FITS if known[files] else fix_patch.Fit.NOT
+                known[files] = diff.applies(self.path, patch, files)
+            found[sha] = diff.Fit.FITS if known[files] else diff.Fit.NOT
         return found
 
     def _no_range(self, old: Revision, new: Revision) -> UsageError:

@@ -12,8 +12,7 @@ from pathlib import Path, PurePosixPath
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.legible import one_line, quoted
-from buildbot_bench.lab.imported_sets import ImportedSets, read_sets
-from buildbot_bench.lab.shell_config import read_assignments
+from buildbot_bench.lab.imported_sets import ImportedSets, read_assignments, read_sets
 
 _NAME = re.compile(r"[^A-Za-z0-9_-]+")
 # Python reads no number of more than 4300 digits; no packet and no timeout has seven.

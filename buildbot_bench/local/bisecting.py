@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Protocol
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.evidence import is_alike, usable_image
@@ -12,7 +11,7 @@ from buildbot_bench.core.legible import one_line
 from buildbot_bench.core.search import Answer, Forecast, Measure, Suspect, forecast, plan, suspects
 from buildbot_bench.core.search import meanwhile as worth_meanwhile
 from buildbot_bench.local.bench import Bench
-from buildbot_bench.local.campaign import LocalSearch
+from buildbot_bench.local.campaign import LocalSearch, Watcher
 from buildbot_bench.local.known import SKIPPED, Known
 from buildbot_bench.local.measuring import coarse_value
 
@@ -33,16 +32,6 @@ class SearchCourse:
     place: tuple[int, int] | None = None
 
 
-class Watcher(Protocol):
-    """Who watches a search."""
-
-    def look(self, course: SearchCourse) -> None:
-        """The search as it stands now."""
-
-    def notice(self, message: str) -> None:
-        """Something that a person should know, said once."""
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Found:
     """The answer, and what was known then."""
@@ -55,7 +44,7 @@ class Found:
 class Bisection:
     """One search on a bench."""
 
-    def __init__(self, search: LocalSearch, bench: Bench, onlooker: Watcher) -> None:
+    def __init__(self, search: LocalSearch, bench: Bench, onlooker: Watcher[SearchCourse]) -> None:
         self._search, self._bench, self._onlooker = search, bench, onlooker
         self._plan = lru_cache(maxsize=_PLANS_KEPT)(plan)
         self._course = SearchCourse(search_id=bench.id, search=search, known=self.known())
@@ -180,7 +169,7 @@ class Bisection:
 
     def _show(self, **changed: object) -> None:
         self._course = replace(self._course, **changed)  # type: ignore[arg-type]
-        self._onlooker.look(self._course)
+        self._onlooker.show(self._course)
 
 
 def _named(known: Known, wanted: Measure) -> str:

@@ -6,11 +6,24 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from typing import Protocol, TypeVar
 
 from buildbot_bench.core.evidence import SearchTerms
 from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.lab.command.settings import CommandWorkload
 from buildbot_bench.local.recipe import BuildRecipe
+
+Course_contra = TypeVar("Course_contra", contravariant=True)
+
+
+class Watcher(Protocol[Course_contra]):
+    """Who watches a search or a comparison."""
+
+    def show(self, course: Course_contra) -> None:
+        """Show it as it stands now."""
+
+    def notice(self, message: str) -> None:
+        """Something that a person should know, said once."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from buildbot_bench.core.ab_test import (
     MIN_VARIANTS,
@@ -28,6 +27,7 @@ from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.local.bench import EPOCH, Bench
+from buildbot_bench.local.campaign import Watcher
 from buildbot_bench.local.measuring import coarse_value
 from buildbot_bench.local.reports import CONFIDENCE, machine
 from buildbot_bench.local.store import StoredBuild, StoredRun
@@ -84,21 +84,11 @@ class ComparisonCourse:
         return sum(one.wanted for one in self.variants)
 
 
-class ComparisonWatcher(Protocol):
-    """Who watches a comparison."""
-
-    def look(self, course: ComparisonCourse) -> None:
-        """The comparison as it stands now."""
-
-    def notice(self, message: str) -> None:
-        """Something that a person should know, said once."""
-
-
 class Compare:
     """One comparison on a bench."""
 
     def __init__(
-        self, question: LocalComparison, bench: Bench, onlooker: ComparisonWatcher
+        self, question: LocalComparison, bench: Bench, onlooker: Watcher[ComparisonCourse]
     ) -> None:
         self._question, self._bench, self._onlooker = question, bench, onlooker
         first = {0: question.limits.boots}
@@ -208,7 +198,7 @@ class Compare:
                 zip(names, self._plans, self._runs(), strict=True)
             )
         )
-        self._onlooker.look(
+        self._onlooker.show(
             ComparisonCourse(
                 title=f"{', '.join(names[1:])} against {names[0]}: {self._bench.campaign.name}",
                 unit=self._bench.campaign.workload.metric.unit,

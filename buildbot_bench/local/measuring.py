@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
-from buildbot_bench.lab.command.clocks import coarse, coarse_beforehand
 from buildbot_bench.lab.command.iteration import run_surely
+from buildbot_bench.lab.command.machine import coarse, coarse_beforehand
 from buildbot_bench.lab.command.settings import CommandWorkload
 from buildbot_bench.lab.driver import Blast
 from buildbot_bench.local.store import StoredRun

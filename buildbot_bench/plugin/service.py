@@ -27,7 +27,12 @@ from buildbot_bench.plugin.operations.ports import keep_ports
 from buildbot_bench.plugin.outbox.operator_mails import write_hang
 from buildbot_bench.plugin.pages.histories import Histories
 from buildbot_bench.plugin.private_files import make_private
-from buildbot_bench.plugin.rest import comparisons, incidents, searches, testbeds, views
+from buildbot_bench.plugin.rest.comparisons import ComparisonResource
+from buildbot_bench.plugin.rest.endpoints import register
+from buildbot_bench.plugin.rest.incidents import BenchIncident
+from buildbot_bench.plugin.rest.searches import Search
+from buildbot_bench.plugin.rest.testbeds import Testbed
+from buildbot_bench.plugin.rest.views import BenchView
 from buildbot_bench.plugin.structured_log import StructuredLog
 from buildbot_bench.steady_timers import SteadyTimers
 from buildbot_bench.workflow import Workflow
@@ -40,8 +45,7 @@ READ_AHEAD_S = 10.0
 
 def register_resources(master: Any) -> None:
     """Add to Buildbot's REST interface the parts of a farm, with or without its pages."""
-    for resources in (searches, incidents, comparisons, testbeds, views):
-        resources.register(master)
+    register(master, Search, BenchIncident, ComparisonResource, Testbed, BenchView)
 
 
 class _Ports(ReconfigurableServiceMixin, AsyncService):

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from buildbot_bench.cli.arguments import BisectCommand, parse_command
+from buildbot_bench.api.requests import MarkAsked, SearchQuestion
 from buildbot_bench.cli.bisect import main as bisect_main
+from buildbot_bench.cli.bisect import parse_bisect
 from buildbot_bench.cli.compare import main as compare_main
+from buildbot_bench.cli.farm_access import FarmCommand
 from buildbot_bench.cli.local_arguments import parse_local_bisect
 from buildbot_bench.cli.requests import (
-    CancelSearch,
-    FollowSearch,
-    ListSearches,
+    Cancel,
+    Follow,
+    ListNewest,
     MarkSearch,
     ReleaseTestbed,
     StartSearch,
@@ -24,19 +26,13 @@ from tests.fakes import reports
 RANGE = ("r311848", "r313448")
 
 
-def parse(*arguments: str, **environ: str) -> BisectCommand:
-    return parse_command(arguments, environ)
+def parse(*arguments: str, **environ: str) -> FarmCommand:
+    return parse_bisect(arguments, environ)
 
 
 def test_two_revisions_are_a_search() -> None:
     assert parse(*RANGE).request == StartSearch(
-        old="r311848",
-        new="r313448",
-        testbed=None,
-        workload=None,
-        min_effect=None,
-        fix=None,
-        priority=None,
+        question=SearchQuestion(old="r311848", new="r313448"),
         dry_run=False,
         wait=True,
     )
@@ -45,13 +41,16 @@ def test_two_revisions_are_a_search() -> None:
 @pytest.mark.parametrize(
     ("arguments", "request_"),
     [
-        (("--follow", "7"), FollowSearch(search_id=7)),
-        (("--cancel", "7"), CancelSearch(search_id=7)),
-        (("--list",), ListSearches()),
+        (("--follow", "7"), Follow(number=7)),
+        (("--cancel", "7"), Cancel(number=7)),
+        (("--list",), ListNewest()),
         (("--release", "apu2"), ReleaseTestbed(testbed="apu2", false_alarm=False)),
         (("--release", "apu2", "--false-alarm"), ReleaseTestbed(testbed="apu2", false_alarm=True)),
-        (("--mark", "7", "noise"), MarkSearch(search_id=7, kind="noise", revision=None)),
-        (("--mark", "7", "fixed", "r9"), MarkSearch(search_id=7, kind="fixed", revision="r9")),
+        (("--mark", "7", "noise"), MarkSearch(search_id=7, said=MarkAsked(mark="noise"))),
+        (
+            ("--mark", "7", "fixed", "r9"),
+            MarkSearch(search_id=7, said=MarkAsked(mark="fixed", revision="r9")),
+        ),
     ],
 )
 def test_known_searches_are_named_by_number(arguments: tuple[str, ...], request_: object) -> None:
@@ -61,17 +60,17 @@ def test_known_searches_are_named_by_number(arguments: tuple[str, ...], request_
 def test_every_command_in_a_mail_is_one_that_is_understood() -> None:
     lines = report_text(reports.iflib()).splitlines()
     commands = [line.split()[1:] for line in lines if line.startswith("  bench-bisect ")]
-    kinds = {request.kind for c in commands if isinstance(request := parse(*c).request, MarkSearch)}
-    assert kinds == {"expected", "noise", "fixed", "again"}
+    marks = [r.said.mark for c in commands if isinstance(r := parse(*c).request, MarkSearch)]
+    assert set(marks) == {"expected", "noise", "fixed", "again"}
     assert any(isinstance(parse(*command).request, StartSearch) for command in commands)
-    assert any(isinstance(parse(*command).request, FollowSearch) for command in commands)
+    assert any(isinstance(parse(*command).request, Follow) for command in commands)
 
 
 @pytest.mark.parametrize("text", ["2%", "2 %", "0.02", ".02", "2.0%"])
 def test_smallest_effect_is_a_share_or_a_percentage(text: str) -> None:
     request = parse(*RANGE, "--min-effect", text).request
     assert isinstance(request, StartSearch)
-    assert request.min_effect == pytest.approx(0.02)
+    assert request.question.min_effect == pytest.approx(0.02)
 
 
 @pytest.mark.parametrize(("text", "patience_s"), [("90s", 90.0), ("15m", 900.0), ("1.5h", 5400.0)])
@@ -191,7 +190,7 @@ def test_who_is_in_a_repository_without_a_farm_is_told_of_local(
 ) -> None:
     nobody = f"http://127.0.0.1:{free_port()}"
     (tmp_path / "repository" / ".git").mkdir(parents=True)
-    monkeypatch.setattr("buildbot_bench.cli.options.DEFAULT_FARM", nobody)
+    monkeypatch.setattr("buildbot_bench.cli.farm_access.DEFAULT_FARM", nobody)
     for here, farm, hint in (
         ("repository/below", (), ADD_LOCAL),
         ("repository/below", ("--farm", nobody), NO_FARM),

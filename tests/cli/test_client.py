@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from buildbot_bench.cli.client import FarmClient, FarmUnreachableError
+from buildbot_bench.cli.client import SEARCH, FarmClient, FarmUnreachableError
 from buildbot_bench.cli.credentials import Credentials
 from buildbot_bench.core.errors import InfraError, UsageError
 from tests.fakes.farm import FakeFarm, User
@@ -15,9 +15,9 @@ QUESTION = {"old": "r311848", "new": "r313448"}
 def test_client_logs_in_again_when_its_cookie_is_gone(farm: FakeFarm) -> None:
     farm.users = {"olivier": User("secret")}
     with FarmClient(farm.url, Credentials(user="olivier", password="secret")) as client:
-        client.forecast(QUESTION)
+        client.act("searches", "forecast", QUESTION)
         farm.forget_sessions()
-        client.forecast(QUESTION)
+        client.act("searches", "forecast", QUESTION)
     assert farm.logins == 2
 
 
@@ -29,22 +29,22 @@ def test_password_does_not_show_in_a_traceback() -> None:
 def test_server_error_may_pass(farm: FakeFarm, status: int) -> None:
     farm.broken = status
     with FarmClient(farm.url) as client, pytest.raises(FarmUnreachableError, match="is locked"):
-        client.search(7)
+        client.one(SEARCH, 7)
 
 
 def test_plain_buildbot_is_told_from_a_missing_search(farm: FakeFarm) -> None:
     with FarmClient(farm.url) as client, pytest.raises(UsageError, match="no such search"):
-        client.search(7)
+        client.one(SEARCH, 7)
     with (
         FarmClient(f"{farm.url}/elsewhere") as client,
         pytest.raises(InfraError, match="no such thing"),
     ):
-        client.search(7)
+        client.one(SEARCH, 7)
 
 
 def test_old_farm_is_told_from_a_missing_one(farm: FakeFarm) -> None:
     with FarmClient(farm.url) as client, pytest.raises(InfraError, match="of one release"):
-        client._control("api/v2/bench/searches", "predict", QUESTION)
+        client.act("searches", "predict", QUESTION)
 
 
 @pytest.mark.parametrize("status", [200, 302, 400])
@@ -54,4 +54,4 @@ def test_something_else_at_the_address_is_no_farm(farm: FakeFarm, status: int) -
         FarmClient(farm.url) as client,
         pytest.raises(InfraError, match="does not answer as a farm"),
     ):
-        client.searches(limit=1)
+        client.rows("searches", limit=1)

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from buildbot_bench.cli.comparison_view import ComparisonLines
+from buildbot_bench.cli.progress import LineView
 from buildbot_bench.local.comparing import ComparisonCourse, VariantCourse
 from tests.gitrepo import Commit, make_repository
 
@@ -76,7 +77,7 @@ def test_what_was_known_before_is_no_line(capsys: pytest.CaptureFixture[str]) ->
         one = VariantCourse(label="v1", values=(1.0,) * runs, wanted=5, images=1)
         return ComparisonCourse(title="", unit="s", variants=(one,), now="", last=one)
 
-    lines = ComparisonLines()
+    lines = LineView(sys.stderr, ComparisonLines())
     for runs in (3, 3, 4):
-        lines.look(course(runs))
+        lines.show(course(runs))
     assert capsys.readouterr().err == "4 of 5 runs  v1  1 s\n"

@@ -8,10 +8,13 @@ from typing import Any
 
 import pytest
 
-from buildbot_bench.cli.answers import RemoteSearchState
-from buildbot_bench.cli.client import FarmUnreachableError
+from buildbot_bench.api.searches import SearchShown
+from buildbot_bench.api.states import SearchState
+from buildbot_bench.cli.client import SEARCH, FarmUnreachableError, JobKind
+from buildbot_bench.cli.farm_bisect import Look
 from buildbot_bench.cli.follow import LONGEST_PAUSE_S, Pace, follow
-from buildbot_bench.cli.progress import LineDisplay
+from buildbot_bench.cli.progress import LineView
+from buildbot_bench.cli.search_view import SearchLines
 from buildbot_bench.core.errors import InfraError, UsageError
 from tests.fakes.rehearsal import REPORT, STORY, TEXT, FakeSearch
 
@@ -34,14 +37,14 @@ class Rehearsal:
             hold_after=None,
         )
 
-    def search(self, search_id: int) -> dict[str, Any]:
+    def one(self, kind: JobKind, search_id: int) -> dict[str, Any]:
         self._looks += 1
         if self._looks - 1 in self._away:
             raise GONE
         self._search.get_on()
         return self._search.as_json()
 
-    def probes(self, search_id: int) -> list[dict[str, Any]]:
+    def rows(self, place: str) -> list[dict[str, Any]]:
         return self._search.probes_as_json()
 
 
@@ -58,10 +61,17 @@ class Clock:
         return Pace(patience_s=patience_s, sleep=self.sleep, monotonic=lambda: self.now_s)
 
 
+def watch(farm: Rehearsal, screen: StringIO, pace: Pace) -> SearchShown:
+    """The search 7 as it ended, shown as lines meanwhile."""
+    view = LineView(screen, SearchLines())
+    look = Look(farm, 7, view)  # type: ignore[arg-type]
+    return follow(look, view, pace, hint=SEARCH.goes_on(7)).search
+
+
 def test_restart_of_the_farm_is_said_once_and_survived() -> None:
     screen, clock = StringIO(), Clock()
-    search = follow(Rehearsal(away=range(2, 8)), 7, LineDisplay(screen), clock.pace())
-    assert search.state is RemoteSearchState.FOUND
+    search = watch(Rehearsal(away=range(2, 8)), screen, clock.pace())
+    assert search.state is SearchState.FOUND
     lines = screen.getvalue().splitlines()
     assert [line for line in lines if "farm" in line] == [
         "no farm answers at http://farm: Connection refused; trying again for 15 min",
@@ -72,7 +82,7 @@ def test_restart_of_the_farm_is_said_once_and_survived() -> None:
 
 def test_pauses_grow_up_to_a_limit() -> None:
     clock = Clock()
-    follow(Rehearsal(away=range(1, 10)), 7, LineDisplay(StringIO()), clock.pace())
+    watch(Rehearsal(away=range(1, 10)), StringIO(), clock.pace())
     away = clock.pauses[1:10]
     assert away == [1, 2, 4, 8, 16, LONGEST_PAUSE_S, LONGEST_PAUSE_S, LONGEST_PAUSE_S, 30]
 
@@ -80,14 +90,14 @@ def test_pauses_grow_up_to_a_limit() -> None:
 def test_second_outage_has_the_whole_patience_again() -> None:
     clock = Clock()
     away = [*range(1, 5), *range(6, 10)]
-    search = follow(Rehearsal(away), 7, LineDisplay(StringIO()), clock.pace(patience_s=16))
+    search = watch(Rehearsal(away), StringIO(), clock.pace(patience_s=16))
     assert search.ended
 
 
 def test_patience_ends_with_the_way_to_come_back() -> None:
     clock = Clock()
     with pytest.raises(InfraError, match="bench-bisect --follow 7") as end:
-        follow(Rehearsal(range(1, 10_000)), 7, LineDisplay(StringIO()), clock.pace(patience_s=600))
+        watch(Rehearsal(range(1, 10_000)), StringIO(), clock.pace(patience_s=600))
     assert "Connection refused" in end.value.message
     assert clock.now_s == pytest.approx(601)
 
@@ -95,7 +105,7 @@ def test_patience_ends_with_the_way_to_come_back() -> None:
 def test_farm_that_never_answered_is_not_waited_for() -> None:
     clock = Clock()
     with pytest.raises(FarmUnreachableError):
-        follow(Rehearsal(away=[0]), 7, LineDisplay(StringIO()), clock.pace())
+        watch(Rehearsal(away=[0]), StringIO(), clock.pace())
     assert clock.pauses == []
 
 
@@ -103,22 +113,22 @@ def test_search_that_is_being_cancelled_is_waited_for() -> None:
     class Reluctant(Rehearsal):
         states = iter(("running", "cancelling", "cancelling", "cancelled"))
 
-        def search(self, search_id: int) -> dict[str, Any]:
-            return {**super().search(search_id), "state": next(self.states)}
+        def one(self, kind: JobKind, search_id: int) -> dict[str, Any]:
+            return {**super().one(kind, search_id), "state": next(self.states)}
 
-    search = follow(Reluctant(away=[]), 7, LineDisplay(StringIO()), Clock().pace())
-    assert search.state is RemoteSearchState.CANCELLED
+    search = watch(Reluctant(away=[]), StringIO(), Clock().pace())
+    assert search.state is SearchState.CANCELLED
 
 
 def test_who_comes_late_reads_all_probes_in_order_and_the_suspects_of_now() -> None:
     class Disordered(Rehearsal):
-        def probes(self, search_id: int) -> list[dict[str, Any]]:
-            return super().probes(search_id)[::-1]
+        def rows(self, place: str) -> list[dict[str, Any]]:
+            return super().rows(place)[::-1]
 
     screen, farm = StringIO(), Disordered(away=[])
     for _ in range(3):
-        farm.search(7)
-    follow(farm, 7, LineDisplay(screen), Clock().pace())
+        farm.one(SEARCH, 7)
+    watch(farm, screen, Clock().pace())
     probes = [line for line in screen.getvalue().splitlines() if "probe" in line]
     assert [line.split()[2] for line in probes] == ["1", "2", "3", "4", "5", "6"]
     assert ["suspects" in line for line in probes] == [False, False, False, True, True, True]
@@ -126,8 +136,8 @@ def test_who_comes_late_reads_all_probes_in_order_and_the_suspects_of_now() -> N
 
 def test_refusal_ends_the_waiting() -> None:
     class Forgetful(Rehearsal):
-        def probes(self, search_id: int) -> list[dict[str, Any]]:
+        def rows(self, place: str) -> list[dict[str, Any]]:
             raise UsageError("the farm has no such search")
 
     with pytest.raises(UsageError):
-        follow(Forgetful(away=[]), 7, LineDisplay(StringIO()), Clock().pace())
+        watch(Forgetful(away=[]), StringIO(), Clock().pace())

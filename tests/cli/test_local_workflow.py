@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from buildbot_bench.cli.arguments import asks_no_farm as bisects_here
-from buildbot_bench.cli.compare_arguments import asks_no_farm as compares_here
+from buildbot_bench.cli import bisect, compare
 from buildbot_bench.cli.local_arguments import (
     LocalOptions,
     LocalTask,
@@ -156,12 +155,12 @@ def test_a_workflow_that_measures_by_no_command_is_refused(project: Path) -> Non
 
 def test_where_the_answer_goes_and_a_forecast_are_not_typed_again() -> None:
     words = ["--local", "a", "b", "--run", "x", "--html", "y", "--dry-run", "--markdown"]
-    options = parse_local_compare(words, images=4)
+    options = parse_local_compare(words)
     assert (options.html, options.dry_run) == (Path("y"), True)
     assert options.typed == ("--run", "x")
 
 
-@pytest.mark.parametrize("asked", [bisects_here, compares_here])
+@pytest.mark.parametrize("asked", [bisect.COMMAND.is_local, compare.COMMAND.is_local])
 @pytest.mark.parametrize(
     ("line", "local"),
     [

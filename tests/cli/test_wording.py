@@ -6,16 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from buildbot_bench.cli.answers import (
-    RemoteProbe,
-    RemoteSearch,
-    RemoteSearchState,
-    read_forecast,
-    read_probe,
-    read_search,
-)
+from buildbot_bench.api.searches import ForecastShown, ProbeShown, SearchShown
+from buildbot_bench.api.states import SearchState
+from buildbot_bench.api.texts import Nouns
+from buildbot_bench.cli.answers import understood
 from buildbot_bench.cli.exits import exit_status
-from buildbot_bench.cli.range_bar import range_bar
+from buildbot_bench.cli.search_view import range_bar
 from buildbot_bench.cli.wording import (
     hours_text,
     remaining_text,
@@ -24,12 +20,13 @@ from buildbot_bench.cli.wording import (
 )
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.core.figures import sureness
+from buildbot_bench.core.json_reader import from_json
 from tests.fakes.rehearsal import STORY, FakeSearch, forecast
 
 QUESTION = {"old": "r311848", "new": "r313448"}
 
 
-def rehearsed(done: int) -> tuple[RemoteSearch, list[RemoteProbe]]:
+def rehearsed(done: int) -> tuple[SearchShown, list[ProbeShown]]:
     fake = FakeSearch(
         search_id=7,
         question=QUESTION,
@@ -40,19 +37,23 @@ def rehearsed(done: int) -> tuple[RemoteSearch, list[RemoteProbe]]:
         hold_after=None,
         done=done,
     )
-    return read_search(fake.as_json()), [read_probe(raw) for raw in fake.probes_as_json()]
+    return from_json(SearchShown, fake.as_json()), [
+        from_json(ProbeShown, raw) for raw in fake.probes_as_json()
+    ]
 
 
 def test_a_breakage_is_told_as_what_its_testbed_does() -> None:
     search, _ = rehearsed(0)
     broken = replace(search, kind="boot")
     assert what_is_searched(broken).startswith("what does not boot ")
-    assert what_is_searched(replace(broken, iteration="run")).startswith("what does not run ")
+    assert what_is_searched(replace(broken, nouns=Nouns(iteration="run"))).startswith(
+        "what does not run "
+    )
 
 
-def probe(**changes: object) -> RemoteProbe:
+def probe(**changes: object) -> ProbeShown:
     raw = {"probeid": 1, "serial": 1, "label": "r1", "position": 1, "image": 0, "state": "done"}
-    return read_probe({**raw, "unit": "pps", **changes})
+    return from_json(ProbeShown, {**raw, "unit": "pps", **changes})
 
 
 @pytest.mark.parametrize(
@@ -85,7 +86,7 @@ def test_remaining_cost_counts_down_and_then_stops_promising() -> None:
     assert "longer than 9 of 10 searches" in remaining_text(with_iterations(51))
 
 
-def with_iterations(done: int) -> RemoteSearch:
+def with_iterations(done: int) -> SearchShown:
     search, _ = rehearsed(done=4)
     raw = {
         "searchid": 7,
@@ -95,7 +96,7 @@ def with_iterations(done: int) -> RemoteSearch:
         **{key: forecast(QUESTION)[key] for key in ("old", "new", "commits")},
     }
     place = {"testbed": search.testbed, "workload": search.workload}
-    return read_search({**raw, **place, "forecast": forecast(QUESTION)})
+    return from_json(SearchShown, {**raw, **place, "forecast": forecast(QUESTION)})
 
 
 def test_range_bar_shows_what_was_measured_asked_failed_and_suspected() -> None:
@@ -106,17 +107,17 @@ def test_range_bar_shows_what_was_measured_asked_failed_and_suspected() -> None:
 
 
 def test_every_final_state_has_a_status_and_no_other_has() -> None:
-    final = set(RemoteSearchState) - {RemoteSearchState.RUNNING, RemoteSearchState.CANCELLING}
+    final = set(SearchState) - {SearchState.RUNNING, SearchState.CANCELLING}
     assert {state: int(exit_status(state)) for state in final} == {
-        RemoteSearchState.FOUND: 0,
-        RemoteSearchState.SLOPE: 0,
-        RemoteSearchState.NOT_REPRODUCED: 1,
-        RemoteSearchState.INCONCLUSIVE: 3,
-        RemoteSearchState.CANCELLED: 3,
-        RemoteSearchState.FAILED: 4,
+        SearchState.FOUND: 0,
+        SearchState.SLOPE: 0,
+        SearchState.NOT_REPRODUCED: 1,
+        SearchState.INCONCLUSIVE: 3,
+        SearchState.CANCELLED: 3,
+        SearchState.FAILED: 4,
     }
     with pytest.raises(KeyError):
-        exit_status(RemoteSearchState.RUNNING)
+        exit_status(SearchState.RUNNING)
 
 
 @pytest.mark.parametrize(
@@ -124,4 +125,4 @@ def test_every_final_state_has_a_status_and_no_other_has() -> None:
 )
 def test_answer_that_makes_no_sense_is_an_infrastructure_error(change: dict[str, object]) -> None:
     with pytest.raises(InfraError, match="answer about a forecast is not understood"):
-        read_forecast({**forecast(QUESTION), **change})
+        understood(ForecastShown, {**forecast(QUESTION), **change}, "forecast")

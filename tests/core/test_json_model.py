@@ -17,6 +17,7 @@ from jsonschema import Draft202012Validator
 from buildbot_bench.core.json_model import (
     Count,
     Figure,
+    Fraction,
     Share,
     from_json,
     in_json,
@@ -65,6 +66,7 @@ class Box:
     content: Round | Square | None = None
     marks: tuple[str, ...] = ()
     ends: tuple[float, float] = (0.0, 1.0)
+    part: Fraction = 0.5
     facts: Mapping[str, int] = field(default_factory=dict)
     inner: Box | None = None
 
@@ -187,6 +189,7 @@ def test_a_record_has_its_fields_and_the_marked_properties() -> None:
         "content": {"radius": None, "shape": "round"},
         "marks": [],
         "ends": [0.0, 1.0],
+        "part": 0.5,
         "facts": {},
         "inner": None,
         "weight": 4.0,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import replace
 
+from buildbot_bench.api.states import AbTestState, SearchState
 from buildbot_bench.core.incident import Breakage, Ending, Standing
 from buildbot_bench.core.metric import Metric, NoiseClass
 from buildbot_bench.core.read_files import ReadFiles, pack_read_files
@@ -20,13 +21,11 @@ from buildbot_bench.plugin.db.incident_rows import Recovery
 from buildbot_bench.plugin.db.leases import BROKER
 from buildbot_bench.plugin.db.rows import ImageRow, NewCommit
 from buildbot_bench.plugin.db.states import (
-    AbTestState,
     JudgementState,
     MarkKind,
     ProfileState,
     ReportState,
     SearchKind,
-    SearchState,
 )
 from tests.fakes.control import CONTROLLED, PLAIN
 from tests.fakes.gated import GATED, count

@@ -56,7 +56,7 @@ class SilentWatcher:
         self.notices: list[str] = []
         self.courses: list[SearchCourse] = []
 
-    def look(self, course: SearchCourse) -> None:
+    def show(self, course: SearchCourse) -> None:
         """As the port says."""
         self.courses.append(course)
 

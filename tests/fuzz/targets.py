@@ -13,10 +13,12 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 
+from buildbot_bench.api.comparisons import ComparisonShown
+from buildbot_bench.api.searches import ForecastShown, ProbeShown, SearchShown
 from buildbot_bench.archives.contents import contents
-from buildbot_bench.cli.answers import read_forecast, read_probe, read_search
-from buildbot_bench.cli.arguments import parse_command
-from buildbot_bench.cli.compare_arguments import parse_compare
+from buildbot_bench.cli.answers import understood
+from buildbot_bench.cli.bisect import parse_bisect
+from buildbot_bench.cli.compare import parse_compare
 from buildbot_bench.cli.ministat_input import Column, read_dataset
 from buildbot_bench.core import elf
 from buildbot_bench.core.build_log import BuildLog
@@ -33,15 +35,15 @@ from buildbot_bench.core.revision import parse_spec
 from buildbot_bench.core.run_logs import split_logs
 from buildbot_bench.core.variant import parse_recipe, parse_tunable, parse_variant
 from buildbot_bench.core.wire import Joiner, format_event, parse_event, parse_events
-from buildbot_bench.history.commit import harmless
-from buildbot_bench.history.progress import parse_progress
+from buildbot_bench.history.fetching import parse_progress
+from buildbot_bench.history.objects import harmless
 from buildbot_bench.lab.drivers.recording import load_series
 from buildbot_bench.lab.drivers.sampling import read_capture
 from buildbot_bench.lab.drivers.turns import parse_turns
 from buildbot_bench.lab.hardware.boot_watch import parse_alive
+from buildbot_bench.lab.imported_sets import read_assignments
 from buildbot_bench.lab.importing import import_config
 from buildbot_bench.lab.pktgen import parse_receiver, parse_sender
-from buildbot_bench.lab.shell_config import read_assignments
 from buildbot_bench.lab.testbeds import load_testbeds
 from buildbot_bench.lab.virtual.elf import read_symbols
 from buildbot_bench.lab.virtual.trace import read_trace
@@ -91,8 +93,8 @@ def _answers(data: bytes) -> None:
     except (ValueError, RecursionError):
         return  # what reads the answer says so before
     if isinstance(fields, dict):
-        for read in (read_search, read_probe, read_forecast):
-            read(fields)
+        for kind in (SearchShown, ProbeShown, ForecastShown, ComparisonShown):
+            understood(kind, fields, "search")
 
 
 def _build_log(text: str) -> object:
@@ -225,7 +227,7 @@ TARGETS = (
         parse=lambda data: read_dataset("a", io.BytesIO(data), Column()),
         seeds=(b"1\n2\n3\n", b"# a\n1e3 nan\n0x10\n"),
     ),
-    FuzzTarget(name="bench-bisect", parse=_arguments(parse_command), seeds=seeds.BISECT_ARGUMENTS),
+    FuzzTarget(name="bench-bisect", parse=_arguments(parse_bisect), seeds=seeds.BISECT_ARGUMENTS),
     FuzzTarget(name="bench-compare", parse=_arguments(parse_compare), seeds=seeds.COMPARISONS),
     FuzzTarget(name="answers", parse=_answers, seeds=seeds.ANSWERS, words=seeds.JSON_WORDS),
     FuzzTarget(

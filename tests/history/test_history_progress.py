@@ -12,7 +12,7 @@ import pytest
 
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.history import MirrorHistory
-from buildbot_bench.history.progress import parse_progress
+from buildbot_bench.history.fetching import parse_progress
 from tests.gitrepo import Commit, add_commits, make_repository, numbered
 
 

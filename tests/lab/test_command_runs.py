@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from buildbot_bench.core.errors import InfraError, SkippedRevision, UntestableRevision
-from buildbot_bench.lab.command.clocks import tick_s
 from buildbot_bench.lab.command.iteration import run_iteration, run_surely
+from buildbot_bench.lab.command.machine import tick_s
 from buildbot_bench.lab.command.process import Confines, run_contained
 from buildbot_bench.lab.command.settings import CommandWorkload, ValueTable
 from buildbot_bench.lab.command.value import matches_of

@@ -19,8 +19,8 @@ from buildbot_bench.core.run_times import (
     is_coarse,
     least_value,
 )
-from buildbot_bench.lab.command.clocks import coarse, coarse_beforehand, tick_s
 from buildbot_bench.lab.command.counting import counted
+from buildbot_bench.lab.command.machine import coarse, coarse_beforehand, tick_s
 from buildbot_bench.lab.command.presets import PRESETS
 from buildbot_bench.lab.command.process import Output, Ran
 from buildbot_bench.lab.command.settings import (

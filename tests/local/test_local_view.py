@@ -6,8 +6,9 @@ import re
 
 import pytest
 
-from buildbot_bench.cli.answers import RemoteSearch
+from buildbot_bench.api.searches import SearchShown
 from buildbot_bench.cli.local_view import LocalView
+from buildbot_bench.cli.search_view import SearchSeen
 from buildbot_bench.cli.wording import remaining_text
 from buildbot_bench.local.bisecting import Bisection, SearchCourse
 from tests.fakes.local_bench import ReadMeasurer, SilentWatcher
@@ -24,8 +25,8 @@ class CutShortError(Exception):
 class UntilThen(SilentWatcher):
     """Interrupts the search once so many runs are known."""
 
-    def look(self, course: SearchCourse) -> None:
-        super().look(course)
+    def show(self, course: SearchCourse) -> None:
+        super().show(course)
         if len(course.known.iterations) >= RUNS_BEFORE:
             raise CutShortError
 
@@ -35,10 +36,10 @@ class Shown:
 
     def __init__(self) -> None:
         self.notices: list[str] = []
-        self.searches: list[RemoteSearch] = []
+        self.searches: list[SearchShown] = []
 
-    def show(self, search: RemoteSearch, _probes: object) -> None:
-        self.searches.append(search)
+    def show(self, seen: SearchSeen) -> None:
+        self.searches.append(seen.search)
 
     def notice(self, message: str) -> None:
         self.notices.append(message)
@@ -49,7 +50,7 @@ def test_what_is_left_counts_down_also_of_a_search_that_goes_on(ask, bench_for):
     with pytest.raises(CutShortError):
         Bisection(search, bench_for(search, ReadMeasurer(noise=NOISE)), UntilThen()).run()
     display = Shown()
-    view = LocalView(display, only_new=False)
+    view = LocalView(display)
     Bisection(search, bench_for(search, ReadMeasurer(noise=NOISE)), view).run()
     assert f"{RUNS_BEFORE} runs are known already and not repeated" in display.notices
     told = [remaining_text(one) for one in display.searches if one.forecast is not None]

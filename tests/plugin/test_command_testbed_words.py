@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from buildbot_bench.api.requests import ComparisonQuestion
 from buildbot_bench.core.item import COMMAND_FACT
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.plugin.broker.issue import Issuer
@@ -24,10 +25,7 @@ from buildbot_bench.plugin.queries.lab import lab
 from buildbot_bench.plugin.queries.overview import overview
 from buildbot_bench.plugin.queries.reports import report_of
 from buildbot_bench.plugin.queries.searches import SearchViews
-from buildbot_bench.plugin.requests.comparison_requests import (
-    ComparisonQuestion,
-    ComparisonRequests,
-)
+from buildbot_bench.plugin.requests.comparison_requests import ComparisonRequests
 from buildbot_bench.plugin.rest.views import no_ops
 from buildbot_bench.render.html import report_html, report_markdown
 from buildbot_bench.render.notices import (

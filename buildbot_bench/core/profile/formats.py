@@ -15,6 +15,7 @@ from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.profile.model import Profile, Stack
 
+# Samples stand for gprof's seconds; a function that calls itself counts once in each stack.
 _RULE = "-----------------------------------------------"
 _HEADING = "index  % time       self   children     name"
 
@@ -115,6 +116,8 @@ def parse_folded(lines: Iterable[str], *, source: str) -> Profile:
     return Profile(stacks=tuple(stacks))
 
 
+# pmcstat, and tools that read its files, count a stack by its outermost caller, so a stack that
+# is the end of a longer one has a block of its own.
 _DEEPEST = 128  # frames from the leaf on that are written; hwpmc keeps no longer call chains
 _Path = tuple[tuple[str, ...], int]  # frames, leaf first, and samples
 

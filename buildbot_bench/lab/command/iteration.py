@@ -23,8 +23,8 @@ from buildbot_bench.core.limits import MIB
 from buildbot_bench.core.metric import NoiseClass
 from buildbot_bench.core.run_times import MOST_EXECUTIONS, RunTimes, executions_needed
 from buildbot_bench.lab.command.blame import MISSING, blamed, refuse
-from buildbot_bench.lab.command.clocks import step_s
 from buildbot_bench.lab.command.counting import counted, counting, find_counter
+from buildbot_bench.lab.command.machine import step_s
 from buildbot_bench.lab.command.process import Confines, Contained, Ran, run_contained
 from buildbot_bench.lab.command.randomised import Randomised, draw
 from buildbot_bench.lab.command.settings import (

@@ -15,26 +15,30 @@ from buildbot_bench.core.errors import InfraError, UntestableRevision
 from buildbot_bench.core.profile import Profile
 from buildbot_bench.core.run_logs import RunLogs, join_logs
 from buildbot_bench.lab.driver import Blast, CheckFinding, unheard
-from buildbot_bench.lab.hardware.archive import NOTHING, KernelArchive, repack
 from buildbot_bench.lab.hardware.boot_watch import Alive
 from buildbot_bench.lab.hardware.capture import Sampler
 from buildbot_bench.lab.hardware.check import check_testbed
-from buildbot_bench.lab.hardware.choice import Choice, choice_of
+from buildbot_bench.lab.hardware.choice import Choice, choice_of, make_environment, mounted
+from buildbot_bench.lab.hardware.config_set import Ledger
 from buildbot_bench.lab.hardware.configuring import Configurator
 from buildbot_bench.lab.hardware.console import Console
-from buildbot_bench.lab.hardware.environment import make_environment, mounted
 from buildbot_bench.lab.hardware.facts import dut_facts, testbed_facts
 from buildbot_bench.lab.hardware.flags import require_flags
 from buildbot_bench.lab.hardware.gaps import require_complete
-from buildbot_bench.lab.hardware.image import SliceImage, open_image, upgrade
-from buildbot_bench.lab.hardware.install import install_kernel
-from buildbot_bench.lab.hardware.ledger import Ledger
+from buildbot_bench.lab.hardware.install import (
+    NOTHING,
+    KernelArchive,
+    SliceImage,
+    install_kernel,
+    open_image,
+    repack,
+    upgrade,
+)
 from buildbot_bench.lab.hardware.life import Life, set_tunables, verify_image, verify_kernel
 from buildbot_bench.lab.hardware.reboot import KernelFault, RemoteMachine
-from buildbot_bench.lab.hardware.remote import Remote, Unreachable
+from buildbot_bench.lab.hardware.remote import NO_DEBUGGER, Remote, Unreachable
 from buildbot_bench.lab.hardware.settings import ConsoleSettings, SshSettings
 from buildbot_bench.lab.hardware.switchboard import Switchboard
-from buildbot_bench.lab.hardware.sysctl import NO_DEBUGGER
 from buildbot_bench.lab.hardware.traffic import Blaster
 from buildbot_bench.lab.quality import FitRun, Flaw, UnfitRun, judge_run
 

@@ -74,6 +74,9 @@ def loops(console: str) -> bool:
     return boots_in(console) >= _MOST_BOOTS
 
 
+# kern.boottime alone tells boots apart badly: it moves with each step of the clock, and a board
+# without a clock begins with the same one at each boot. The time of day less kern.boottime is the
+# uptime, since a step moves both alike.
 _BOOTTIME = re.compile(r"\bsec = (-?\d{1,15}), usec = (\d{1,6})\b", re.ASCII)
 # sbin/sysctl/sysctl.c prints what it has no format for in hexadecimal, when it is given -x.
 _BOOT_ID = re.compile(r"\bDump:0x([0-9a-f]{32})\b")

@@ -7,12 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from buildbot_bench.core.errors import BenchError, InfraError
 from buildbot_bench.lab.driver import CheckFinding
-from buildbot_bench.lab.hardware.choice import require_gpt
-from buildbot_bench.lab.hardware.environment import has_environment
-from buildbot_bench.lab.hardware.firewall import program_of
+from buildbot_bench.lab.hardware.choice import has_environment, require_gpt
+from buildbot_bench.lab.hardware.config_set import LyingSet
 from buildbot_bench.lab.hardware.flags import commands_of, flag_findings
 from buildbot_bench.lab.hardware.gaps import gaps
-from buildbot_bench.lab.hardware.ledger import LyingSet
 from buildbot_bench.lab.hardware.remote import Remote
 from buildbot_bench.lab.hardware.settings import (
     BootEnvironmentSettings,
@@ -21,6 +19,7 @@ from buildbot_bench.lab.hardware.settings import (
     SshSettings,
 )
 from buildbot_bench.lab.hardware.switchboard import Reach
+from buildbot_bench.lab.hardware.traffic import program_of
 
 _LEAST_FREE_KB = 256 * 1024  # two kernels with their modules, of 100 MB and more each
 _DF_COLUMNS = 3  # from the right, of df(1): what is free, how full it is, where it is mounted

@@ -1,4 +1,4 @@
-"""A workload's configuration set on a machine: put on as a whole, and taken off again.
+"""A workload's configuration set on its machines: put on whole, noted in a ledger, taken off.
 
 The machine's record of the set and of the files before it is written before anything changes: after
 the death of any job, the next job finds the record and undoes the set first. tar(1) is given no
@@ -7,14 +7,16 @@ directory: as root it would give an existing directory the mode of the lab contr
 
 from __future__ import annotations
 
+import json
 import tarfile
 import tempfile
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.core.legible import quoted
+from buildbot_bench.lab.files import replace_text
 from buildbot_bench.lab.hardware.remote import Remote
 from buildbot_bench.lab.hardware.settings import Limits
 
@@ -147,3 +149,94 @@ def _owned_by_root(info: tarfile.TarInfo) -> tarfile.TarInfo:
     info.uid = info.gid = 0
     info.uname, info.gname = "root", "wheel"
     return info
+
+
+# A set is a directory that is copied over the DUT's root. One that concerns two machines, as that
+# of a tunnel, holds `dut/` and `reference/` instead; bench-lab.sh calls the latter
+# `refendpoint/`.
+DUT_PART = "dut"
+REFERENCE_PARTS = ("reference", "refendpoint")  # ours, and that of bench-lab.sh's VPN sets
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SetParts:
+    """What is copied over the root of the DUT, and of the reference endpoint; None for nothing."""
+
+    dut: Path | None = None
+    reference: Path | None = None
+
+
+def parts_of(configs: Path | None) -> SetParts:
+    """The parts of a set: the whole of it for the DUT unless it has a part for each."""
+    if configs is None:
+        return SetParts()
+    theirs = [configs / name for name in REFERENCE_PARTS if (configs / name).is_dir()]
+    own = configs / DUT_PART
+    if not theirs and not own.is_dir():
+        return SetParts(dut=configs)
+    return SetParts(
+        dut=own if own.is_dir() else None,
+        reference=theirs[0] if theirs else None,
+    )
+
+
+def is_empty(configs: Path) -> bool:
+    """Whether a set holds no file for any machine."""
+    parts = parts_of(configs)
+    return not any(
+        path.is_symlink() or not path.is_dir()
+        for part in (parts.dut, parts.reference)
+        if part is not None
+        for path in part.rglob("*")
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LyingSet:
+    """A set that lies on a machine, or was being put on when a job died, and how it is taken off.
+
+    `root` and `record` are those of its ConfiguredMachine; `saving` is the command that keeps what
+    is changed over a reboot of a nanobsd.
+    """
+
+    workload: str
+    root: str
+    record: str
+    nanobsd: bool = False
+    saving: tuple[str, ...] = ()
+
+
+class Ledger:
+    """A file with the machines' addresses and what lies there."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def lying(self) -> Mapping[str, LyingSet]:
+        """What lies on each machine; nothing where the file cannot be understood.
+
+        The records on the machines themselves are what a set is taken off by.
+        """
+        try:
+            rows = json.loads(self._path.read_text(encoding="utf-8"))
+            return {
+                str(address): LyingSet(**{**row, "saving": tuple(row["saving"])})
+                for address, row in rows.items()
+            }
+        except (OSError, ValueError, TypeError, KeyError, AttributeError):
+            return {}
+
+    def note(self, address: str, lying: LyingSet) -> None:
+        """Remember that a set is about to be put on; it replaces what was remembered."""
+        self._write({**self.lying(), address: lying})
+
+    def forget(self, address: str) -> None:
+        """Nothing lies there any more."""
+        known = self.lying()
+        if address in known:
+            self._write({name: lying for name, lying in known.items() if name != address})
+
+    def _write(self, all_lying: Mapping[str, LyingSet]) -> None:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        rows = {address: asdict(lying) for address, lying in all_lying.items()}
+        replace_text(self._path, json.dumps(rows, indent=1))

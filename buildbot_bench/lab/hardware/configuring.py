@@ -10,10 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.lab.hardware.config_set import ConfiguredMachine
+from buildbot_bench.lab.hardware.config_set import ConfiguredMachine, Ledger, LyingSet, parts_of
 from buildbot_bench.lab.hardware.install import writable
-from buildbot_bench.lab.hardware.ledger import Ledger, LyingSet
-from buildbot_bench.lab.hardware.set_parts import parts_of
 from buildbot_bench.lab.hardware.settings import SshSettings
 from buildbot_bench.lab.hardware.switchboard import Reach
 

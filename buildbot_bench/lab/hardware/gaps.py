@@ -7,7 +7,7 @@ from pathlib import Path
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.lab.driver import CheckFinding
-from buildbot_bench.lab.hardware.set_parts import is_empty, parts_of
+from buildbot_bench.lab.hardware.config_set import is_empty, parts_of
 from buildbot_bench.lab.hardware.settings import SshSettings
 
 _FAMILIES = 2  # of 'dual': inet and inet6, a sender each

@@ -6,14 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision
 from buildbot_bench.core.legible import quoted
-from buildbot_bench.lab.hardware.archive import KernelArchive
 from buildbot_bench.lab.hardware.boot_watch import Alive, BootWatch
 from buildbot_bench.lab.hardware.choice import Choice
-from buildbot_bench.lab.hardware.image import SliceImage
+from buildbot_bench.lab.hardware.install import KernelArchive, SliceImage
 from buildbot_bench.lab.hardware.reboot import KernelFault, RemoteMachine
-from buildbot_bench.lab.hardware.remote import Remote
+from buildbot_bench.lab.hardware.remote import Remote, read_sysctls
 from buildbot_bench.lab.hardware.settings import DutSettings
-from buildbot_bench.lab.hardware.sysctl import read_sysctls
 
 
 class Life:
@@ -91,6 +89,8 @@ class Life:
         return "see `bench-lab check`, then its console"
 
 
+# The archive's labels came from file names, and 43 of its 991 results belong to another kernel.
+#
 # Both stand in the kernel's file as they are told: uname -v, and its configuration if it has it.
 _SELF_DESCRIPTIONS = ("kern.version", "kern.conftxt")
 

@@ -18,9 +18,9 @@ from buildbot_bench.lab.hardware.boot_watch import (
     parse_alive,
 )
 from buildbot_bench.lab.hardware.console import Console
-from buildbot_bench.lab.hardware.firewall import counted_packets
 from buildbot_bench.lab.hardware.remote import Remote, Unreachable
 from buildbot_bench.lab.hardware.settings import Command, Limits
+from buildbot_bench.lab.hardware.traffic import counted_packets
 from buildbot_bench.lab.power import Power
 
 KERNEL_SCRIPT = "sysctl -n kern.bootfile"

@@ -1,4 +1,4 @@
-"""One host behind ssh: commands with a deadline, and uploads.
+"""One host behind ssh: commands with a deadline, uploads, and the kernel's variables.
 
 A command is a list of words, quoted for the host's shell here and nowhere else. OpenSSH itself
 watches the connection (ConnectTimeout, ServerAliveInterval); a deadline of our own stands behind.
@@ -166,3 +166,20 @@ class Remote:
 
 def _text(output: bytes) -> str:
     return output.decode("utf-8", errors="replace")
+
+
+# A kernel that panics is to reboot: in its debugger it would wait for a person. What a person wants
+# otherwise is a tunable, which comes later and goes before. Source: sys/kern/kern_shutdown.c.
+NO_DEBUGGER = "debug.debugger_on_panic=0"
+_SYSCTL_SCRIPT = 'for name in "$@"; do sysctl -n "$name" 2>/dev/null; printf "\\036"; done'
+_SEPARATOR = "\x1e"
+
+
+def read_sysctls(
+    remote: Remote, *names: str, deadline_s: float | None = None, shared: bool = True
+) -> dict[str, str]:
+    """Each variable's text; empty for one that the host does not have."""
+    command = ("sh", "-c", _SYSCTL_SCRIPT, "sysctls", *names)
+    answer = remote.run(*command, deadline_s=deadline_s, shared=shared)
+    texts = answer.stdout.split(_SEPARATOR)
+    return {name: text.strip() for name, text in zip(names, texts, strict=False)}

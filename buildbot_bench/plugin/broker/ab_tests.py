@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from buildbot_bench.api.states import AbTestState, ProbeState
 from buildbot_bench.core.ab_test import Block, next_block, no_op, same_as
 from buildbot_bench.core.evidence import MAX_FRUITLESS
 from buildbot_bench.core.item import ItemUnderTest
@@ -12,14 +13,7 @@ from buildbot_bench.plugin.broker.ask import ask_probe, cancel_probes
 from buildbot_bench.plugin.broker.further_images import FurtherImages
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest, ProbeRow
-from buildbot_bench.plugin.db.states import (
-    OPEN_PROBES,
-    AbTestState,
-    ImageState,
-    Priority,
-    ProbeReason,
-    ProbeState,
-)
+from buildbot_bench.plugin.db.states import OPEN_PROBES, ImageState, Priority, ProbeReason
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.farm import for_each
 from buildbot_bench.plugin.farm.series import in_one_line, removal_reason, removal_reasons

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import asdict
 
+from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.incident import AlarmedSeries, is_worth_moving
 from buildbot_bench.plugin.broker.ask import cancel_probes
 from buildbot_bench.plugin.db.finding_rows import NewSearch, SearchRow
 from buildbot_bench.plugin.db.incident_rows import NewIncidentSeries, RaisedAlarm
-from buildbot_bench.plugin.db.states import SearchReason, SearchState
+from buildbot_bench.plugin.db.states import SearchReason
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.series import least_loaded, series_at, testbed_of
 from buildbot_bench.plugin.queries.incidents import (

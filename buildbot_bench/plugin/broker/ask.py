@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from math import inf
 from uuid import uuid4
 
+from buildbot_bench.api.states import AbTestState, ProbeState
 from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.evidence import usable_image
 from buildbot_bench.core.revision import ABBREVIATION_LENGTH, Revision
@@ -14,15 +15,7 @@ from buildbot_bench.core.search import Measure
 from buildbot_bench.history import Fit
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest, ProbeRow
-from buildbot_bench.plugin.db.states import (
-    OPEN_PROBES,
-    UNBUILT,
-    AbTestState,
-    ImageState,
-    Priority,
-    ProbeReason,
-    ProbeState,
-)
+from buildbot_bench.plugin.db.states import OPEN_PROBES, UNBUILT, ImageState, Priority, ProbeReason
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.branches import branch_of_commit
 from buildbot_bench.plugin.farm.series import testbed_of

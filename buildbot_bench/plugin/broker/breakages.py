@@ -8,6 +8,7 @@ from itertools import count
 from twisted.internet.threads import deferToThread
 from twisted.logger import Logger
 
+from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.health import BrokenWorkload
 from buildbot_bench.core.incident import (
@@ -40,7 +41,6 @@ from buildbot_bench.plugin.db.states import (
     ProbeReason,
     SearchKind,
     SearchReason,
-    SearchState,
 )
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.branches import watched_branches

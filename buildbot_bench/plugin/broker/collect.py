@@ -7,11 +7,12 @@ from typing import Any
 
 from buildbot.data.resultspec import Filter
 
+from buildbot_bench.api.states import ProbeState
 from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.plugin.broker.ask import ask_probe
 from buildbot_bench.plugin.buildbot_fixes.orphaned_requests import release_if_orphaned
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest, ProbeRow
-from buildbot_bench.plugin.db.states import ImageState, ProbeState
+from buildbot_bench.plugin.db.states import ImageState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.farm import (
     MAX_ATTEMPTS,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from buildbot_bench.api.states import SearchState
 from buildbot_bench.plugin.db.finding_rows import SearchRow
-from buildbot_bench.plugin.db.states import SearchKind, SearchReason, SearchState
+from buildbot_bench.plugin.db.states import SearchKind, SearchReason
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.farm import for_each
 from buildbot_bench.plugin.queries.forecasts import expected_at_first

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 
+from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.evidence import MAX_FRUITLESS, is_alike, relinks_among
 from buildbot_bench.core.incident import (
     Confirmation,
@@ -20,7 +21,7 @@ from buildbot_bench.plugin.broker.alarms import search_of
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.incident_rows import IncidentSeriesRow, RaisedAlarm
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
-from buildbot_bench.plugin.db.states import OPEN_PROBES, ProbeReason, SearchState
+from buildbot_bench.plugin.db.states import OPEN_PROBES, ProbeReason
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.farm.farm import for_each

@@ -9,6 +9,7 @@ from buildbot.data.resultspec import Filter
 from buildbot.process.properties import Properties
 from twisted.logger import Logger
 
+from buildbot_bench.api.states import AbTestState, ProbeState
 from buildbot_bench.core.branches import name_in_repository
 from buildbot_bench.core.evidence import is_alike
 from buildbot_bench.core.legible import quoted
@@ -17,14 +18,7 @@ from buildbot_bench.plugin.db.claims import CaptureClaimRow, ClaimRow
 from buildbot_bench.plugin.db.finding_rows import NewJudgement, VerdictGrounds
 from buildbot_bench.plugin.db.probes import OF_COMMITS
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
-from buildbot_bench.plugin.db.states import (
-    AbTestState,
-    ImageState,
-    JudgementState,
-    Priority,
-    ProbeReason,
-    ProbeState,
-)
+from buildbot_bench.plugin.db.states import ImageState, JudgementState, Priority, ProbeReason
 from buildbot_bench.plugin.farm import Farm, bench_builder
 from buildbot_bench.plugin.farm.branches import branch_of_image
 from buildbot_bench.plugin.queries.items import item_on

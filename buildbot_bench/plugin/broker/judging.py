@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from buildbot_bench.api.states import ProbeState
 from buildbot_bench.core.judge import (
     Alarm,
     JudgePolicy,
@@ -20,7 +21,7 @@ from buildbot_bench.plugin.broker.ask import BuildTarget, ask_image, ask_probe
 from buildbot_bench.plugin.broker.follow_ups import search_for
 from buildbot_bench.plugin.db.finding_rows import JudgementRow, NewJudgement, VerdictGrounds
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest, ProbeRow
-from buildbot_bench.plugin.db.states import JudgementState, Priority, ProbeReason, ProbeState
+from buildbot_bench.plugin.db.states import JudgementState, Priority, ProbeReason
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.branches import branch_of_image, branch_of_judgement
 from buildbot_bench.plugin.farm.calculating import calculate

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from buildbot_bench.api.states import SearchState
 from buildbot_bench.plugin.broker.ask import cancel_probes
 from buildbot_bench.plugin.db.finding_rows import JudgementRow, MarkRow, SearchRow
 from buildbot_bench.plugin.db.states import (
@@ -12,7 +13,6 @@ from buildbot_bench.plugin.db.states import (
     JudgementState,
     MarkKind,
     SearchReason,
-    SearchState,
 )
 from buildbot_bench.plugin.farm import Farm
 

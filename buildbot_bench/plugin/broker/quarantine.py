@@ -8,6 +8,7 @@ from typing import Any
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
+from buildbot_bench.api.states import ProbeState
 from buildbot_bench.core.branches import branch_in
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.figures import percent
@@ -16,7 +17,7 @@ from buildbot_bench.core.legible import quoted
 from buildbot_bench.plugin.broker.ask import ask_image, ask_probe, target_of
 from buildbot_bench.plugin.db.finding_rows import QuarantineRow
 from buildbot_bench.plugin.db.rows import ProbeRequest, ProbeRow
-from buildbot_bench.plugin.db.states import OPEN_PROBES, Priority, ProbeReason, ProbeState
+from buildbot_bench.plugin.db.states import OPEN_PROBES, Priority, ProbeReason
 from buildbot_bench.plugin.farm import Farm, bench_builder, farm_of, profile_builder
 from buildbot_bench.plugin.farm.series import held_testbeds, testbed_of
 from buildbot_bench.plugin.queries.control_images import ControlState, control_state

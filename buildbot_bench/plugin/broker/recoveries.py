@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.incident import mended, returned_level
 from buildbot_bench.core.sample import Metric, Sample
 from buildbot_bench.core.search import Step
 from buildbot_bench.plugin.broker.breakages import KINDS
 from buildbot_bench.plugin.db.finding_rows import JudgementRow, SearchRow
 from buildbot_bench.plugin.db.incident_rows import Recovery
-from buildbot_bench.plugin.db.states import JudgementState, SearchKind, SearchState
+from buildbot_bench.plugin.db.states import JudgementState, SearchKind
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.farm import for_each
 from buildbot_bench.plugin.queries.breakages import Watched, tried

@@ -16,6 +16,7 @@ from buildbot.util.twisted import async_to_deferred
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
+from buildbot_bench.api.states import AbTestState, SearchState
 from buildbot_bench.plugin.broker.ask import call_off, cancel_probes
 from buildbot_bench.plugin.broker.quarantine import end_quarantine
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
@@ -23,12 +24,10 @@ from buildbot_bench.plugin.db.finding_rows import JudgementRow, QuarantineRow, S
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow, ProfileRow
 from buildbot_bench.plugin.db.states import (
     OPEN_PROFILES,
-    AbTestState,
     ImageState,
     JudgementState,
     ProfileState,
     SearchKind,
-    SearchState,
 )
 from buildbot_bench.plugin.farm import SERVICE_NAME, Farm
 from buildbot_bench.plugin.farm.farm import for_each

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.evidence import MAX_FRUITLESS
 from buildbot_bench.core.report import ReportKind, kind_of
 from buildbot_bench.core.search import (
@@ -22,13 +23,7 @@ from buildbot_bench.plugin.broker.ask import (
 from buildbot_bench.plugin.broker.news import News
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.rows import ProbeRow
-from buildbot_bench.plugin.db.states import (
-    OPEN_PROBES,
-    OPEN_SEARCHES,
-    Priority,
-    SearchKind,
-    SearchState,
-)
+from buildbot_bench.plugin.db.states import OPEN_PROBES, OPEN_SEARCHES, Priority, SearchKind
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import KeptAnswers, calculate
 from buildbot_bench.plugin.farm.farm import for_each

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from buildbot_bench.api.states import AbTestState
 from buildbot_bench.plugin.broker.ask import call_off, cancel_probes
 from buildbot_bench.plugin.broker.collect import has_begun
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
 from buildbot_bench.plugin.db.rows import ProbeRow
-from buildbot_bench.plugin.db.states import UNBUILT, AbTestState, ImageState, ProbeReason
+from buildbot_bench.plugin.db.states import UNBUILT, ImageState, ProbeReason
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.farm import for_each
 

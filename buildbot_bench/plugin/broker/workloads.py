@@ -8,17 +8,13 @@ from __future__ import annotations
 
 from twisted.logger import Logger
 
+from buildbot_bench.api.states import ProbeState
 from buildbot_bench.core.health import Attempt, BrokenWorkload, Doubted
 from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.plugin.broker.ask import ask_probe
 from buildbot_bench.plugin.broker.revived import revived
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest, ProbeRow
-from buildbot_bench.plugin.db.states import (
-    OPEN_PROBES,
-    Priority,
-    ProbeReason,
-    ProbeState,
-)
+from buildbot_bench.plugin.db.states import OPEN_PROBES, Priority, ProbeReason
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.series import held_testbeds
 from buildbot_bench.plugin.queries.workloads import Trouble, troubles_of_workloads

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from buildbot_bench.api.states import AbTestState
 from buildbot_bench.core.sharing import PersonPriority
 from buildbot_bench.plugin.db.columns import AbTestId, Count, ImageId
-from buildbot_bench.plugin.db.states import AbTestState
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
+from buildbot_bench.api.states import AbTestState
 from buildbot_bench.plugin.db.ab_test_rows import (
     AbTestImage,
     AbTestImageRow,
@@ -27,7 +28,7 @@ from buildbot_bench.plugin.db.schema import (
     PROBE,
 )
 from buildbot_bench.plugin.db.sql import ensure, fetch_all, swapped, values_of
-from buildbot_bench.plugin.db.states import AbTestState, ProbeReason
+from buildbot_bench.plugin.db.states import ProbeReason
 
 Part = TypeVar("Part", AbTestVariant, AbTestImage)
 

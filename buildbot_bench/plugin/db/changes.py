@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import sqlalchemy as sa
 
+from buildbot_bench.api.states import AbTestState, ProbeState, SearchState
 from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.plugin.db.commits import newest_commit
@@ -27,13 +28,7 @@ from buildbot_bench.plugin.db.schema import (
     UNDONE,
 )
 from buildbot_bench.plugin.db.sql import MOST, fetch_all, since_row
-from buildbot_bench.plugin.db.states import (
-    AbTestState,
-    ImageState,
-    JudgementState,
-    ProbeState,
-    SearchState,
-)
+from buildbot_bench.plugin.db.states import ImageState, JudgementState
 
 SeriesName = tuple[str, str]
 

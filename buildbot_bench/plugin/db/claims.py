@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
+from buildbot_bench.api.states import ProbeState
 from buildbot_bench.core.sharing import PersonPriority, Served
 from buildbot_bench.plugin.db.probes import payer
 from buildbot_bench.plugin.db.schema import AB_TEST, IMAGE, PROBE, PROFILE, SEARCH, SHARE
@@ -16,7 +17,6 @@ from buildbot_bench.plugin.db.states import (
     OPEN_PROFILES,
     ImageState,
     ProbeReason,
-    ProbeState,
     ProfileState,
     SearchReason,
 )

@@ -7,6 +7,7 @@ from dataclasses import asdict
 
 import sqlalchemy as sa
 
+from buildbot_bench.api.states import ProbeState
 from buildbot_bench.core.branches import repository_of
 from buildbot_bench.plugin.db.branches import commits_on, line_of, note_branch
 from buildbot_bench.plugin.db.probes import OF_COMMITS
@@ -20,7 +21,6 @@ from buildbot_bench.plugin.db.sql import (
     insert_unless_known,
     serialise,
 )
-from buildbot_bench.plugin.db.states import ProbeState
 
 
 def add_commits(conn: sa.Connection, branch: str, rows: Sequence[NewCommit]) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.incident import Breakage, is_worse
 from buildbot_bench.core.report.stated import StatedChanges
 from buildbot_bench.core.search import Answer, Step
@@ -27,7 +28,6 @@ from buildbot_bench.plugin.db.states import (
     ReportState,
     SearchKind,
     SearchReason,
-    SearchState,
 )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from buildbot_bench.api.states import AbTestState
 from buildbot_bench.core.branches import repository_of
 from buildbot_bench.plugin.db.branches import arrived_on, line_of
 from buildbot_bench.plugin.db.branches import images_of_history as of_history
@@ -28,7 +29,6 @@ from buildbot_bench.plugin.db.states import (
     OPEN_PROBES,
     OPEN_PROFILES,
     UNBUILT,
-    AbTestState,
     ImageState,
     ProbeReason,
 )

@@ -6,12 +6,13 @@ from collections.abc import Collection
 
 import sqlalchemy as sa
 
+from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.incident import Standing
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.plugin.db.finding_rows import MarkRow
 from buildbot_bench.plugin.db.schema import INCIDENT_SERIES, JUDGEMENT, MARK, SEARCH
 from buildbot_bench.plugin.db.sql import fetch_all
-from buildbot_bench.plugin.db.states import MarkKind, SearchState
+from buildbot_bench.plugin.db.states import MarkKind
 
 
 def add_mark(

@@ -7,16 +7,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from buildbot_bench.api.states import SearchState
 from buildbot_bench.plugin.db.finding_rows import NoticeRow, ReportRow, SearchRow
 from buildbot_bench.plugin.db.schema import NOTICE, REPORT, SEARCH
 from buildbot_bench.plugin.db.sql import change, ensure, fetch_all
-from buildbot_bench.plugin.db.states import (
-    UNSENT,
-    ReportState,
-    SearchKind,
-    SearchReason,
-    SearchState,
-)
+from buildbot_bench.plugin.db.states import UNSENT, ReportState, SearchKind, SearchReason
 
 # The kind of a notice that is withheld.
 NOTHING_TO_SAY = "none"

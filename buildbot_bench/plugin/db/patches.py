@@ -6,10 +6,11 @@ import hashlib
 
 import sqlalchemy as sa
 
+from buildbot_bench.api.states import AbTestState
 from buildbot_bench.plugin.db.rows import PatchRow
 from buildbot_bench.plugin.db.schema import AB_TEST, AB_TEST_VARIANT, IMAGE, PATCH, SEARCH
 from buildbot_bench.plugin.db.sql import Lock, ensure, row_by, serialise
-from buildbot_bench.plugin.db.states import AbTestState, ImageState
+from buildbot_bench.plugin.db.states import ImageState
 
 
 def add_patch(

@@ -10,6 +10,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from buildbot_bench.api.states import ProbeState
 from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.plugin.db.rows import CaptureRow, ProbeRequest, ProbeRow, ProfileRow
 from buildbot_bench.plugin.db.schema import AB_TEST, PROBE
@@ -19,7 +20,7 @@ from buildbot_bench.plugin.db.sql import (
     row_by,
     values_of,
 )
-from buildbot_bench.plugin.db.states import OPEN_PROBES, ProbeReason, ProbeState, ProfileState
+from buildbot_bench.plugin.db.states import OPEN_PROBES, ProbeReason, ProfileState
 
 # Who measures a commit for its own sake.
 OF_COMMITS = (ProbeReason.COMMIT, ProbeReason.BACKFILL, ProbeReason.SCHEDULE)

@@ -7,12 +7,13 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from buildbot_bench.api.states import ProbeState
 from buildbot_bench.plugin.db.finding_rows import QuarantineRow
 from buildbot_bench.plugin.db.probes import OF_COMMITS
 from buildbot_bench.plugin.db.rows import IterationRow, ProbeRow
 from buildbot_bench.plugin.db.schema import ITERATION, PROBE, QUARANTINE, REPORT
 from buildbot_bench.plugin.db.sql import ensure, fetch_all
-from buildbot_bench.plugin.db.states import ProbeReason, ProbeState
+from buildbot_bench.plugin.db.states import ProbeReason
 
 
 def control_probes(conn: sa.Connection, testbed: str, limit: int | None = None) -> list[ProbeRow]:

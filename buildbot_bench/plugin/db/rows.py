@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
+from buildbot_bench.api.states import ProbeState
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.plugin.db.columns import (
     AbTestId,
@@ -24,7 +25,7 @@ from buildbot_bench.plugin.db.columns import (
     SearchId,
     Sha,
 )
-from buildbot_bench.plugin.db.states import ImageState, ProbeReason, ProbeState, ProfileState
+from buildbot_bench.plugin.db.states import ImageState, ProbeReason, ProfileState
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

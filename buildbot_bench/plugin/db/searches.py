@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 import sqlalchemy as sa
 
+from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.branches import repository_of
 from buildbot_bench.plugin.db.finding_rows import NewSearch, SearchRow
 from buildbot_bench.plugin.db.schema import IMAGE, ITERATION, PROBE, SEARCH
@@ -14,7 +15,7 @@ from buildbot_bench.plugin.db.sql import (
     fetch_all,
     values_of,
 )
-from buildbot_bench.plugin.db.states import ImageState, SearchKind, SearchState
+from buildbot_bench.plugin.db.states import ImageState, SearchKind
 
 
 def add_search(conn: sa.Connection, wanted: NewSearch, *, now: float) -> SearchRow:

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
+from buildbot_bench.api.states import ProbeState
 from buildbot_bench.core.condition import StandingStill
 from buildbot_bench.plugin.db.schema import IMAGE, PROBE, PROFILE
 from buildbot_bench.plugin.db.sql import fetch_all
-from buildbot_bench.plugin.db.states import ImageState, ProbeState, ProfileState
+from buildbot_bench.plugin.db.states import ImageState, ProfileState
 
 _REQUESTS = sa.table(
     "buildrequests",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import IntEnum, StrEnum
 
+from buildbot_bench.api.states import ProbeState, SearchState
+
 
 class ImageState(StrEnum):
     """`untestable` says something of the revision, `failed` only of the machines that build.
@@ -20,16 +22,6 @@ class ImageState(StrEnum):
     UNTESTABLE = "untestable"
     FAILED = "failed"
     DROPPED = "dropped"
-
-
-class ProbeState(StrEnum):
-    """`lost`: its build ended without all iterations and is not tried again."""
-
-    NEW = "new"
-    ISSUED = "issued"
-    DONE = "done"
-    LOST = "lost"
-    CANCELLED = "cancelled"
 
 
 class ProbeReason(StrEnum):
@@ -71,37 +63,6 @@ class JudgementState(StrEnum):
     REGRESSION = "regression"
     IMPROVEMENT = "improvement"
     UNFIT = "unfit"
-
-
-class SearchState(StrEnum):
-    """`running` and `cancelling` are the ones that the broker still works on."""
-
-    RUNNING = "running"
-    CANCELLING = "cancelling"
-    CANCELLED = "cancelled"
-    FOUND = "found"
-    SLOPE = "slope"
-    NOT_REPRODUCED = "not-reproduced"
-    INCONCLUSIVE = "inconclusive"
-    FAILED = "failed"
-
-
-class AbTestState(StrEnum):
-    """`running` and `cancelling` are the ones that the broker still works on.
-
-    `awaiting approval`: its patches are a stranger's; `rejected`: they are not built.
-    `untestable`: one of the variants does not build, boot or pass traffic; of the others there is
-    what can be compared.
-    """
-
-    AWAITING = "awaiting approval"
-    REJECTED = "rejected"
-    RUNNING = "running"
-    CANCELLING = "cancelling"
-    CANCELLED = "cancelled"
-    DONE = "done"
-    UNTESTABLE = "untestable"
-    FAILED = "failed"
 
 
 class SearchReason(StrEnum):

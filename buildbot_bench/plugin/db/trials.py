@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 import sqlalchemy as sa
 
+from buildbot_bench.api.states import ProbeState
 from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.plugin.db.images import in_span
 from buildbot_bench.plugin.db.schema import IMAGE, ITERATION, PROBE
 from buildbot_bench.plugin.db.sql import MOST
-from buildbot_bench.plugin.db.states import ImageState, ProbeReason, ProbeState
+from buildbot_bench.plugin.db.states import ImageState, ProbeReason
 
 
 class BootRow(NamedTuple):

@@ -22,6 +22,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
+from buildbot_bench.api.states import ProbeState
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.sample import PPS
@@ -32,7 +33,7 @@ from buildbot_bench.plugin.db.probes import ensure_probe, probe_by_key
 from buildbot_bench.plugin.db.rows import ImageRow, NewCommit, ProbeRequest, ProbeRow
 from buildbot_bench.plugin.db.samples import add_iteration
 from buildbot_bench.plugin.db.sql import change
-from buildbot_bench.plugin.db.states import ImageState, ProbeReason, ProbeState
+from buildbot_bench.plugin.db.states import ImageState, ProbeReason
 
 _VARIABLE = re.compile(r'^([A-Z_]+)="(.*)"\s*$', re.MULTILINE)
 _ESCAPED = re.compile(r'\\(["\\$`])')  # as sh(1) reads a character between double quotes

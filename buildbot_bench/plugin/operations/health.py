@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator
 
 import sqlalchemy as sa
 
+from buildbot_bench.api.states import ProbeState
 from buildbot_bench.core.condition import (
     Held,
     MasterCondition,
@@ -20,7 +21,7 @@ from buildbot_bench.core.legible import long_line
 from buildbot_bench.plugin.db.leases import BROKER, leases
 from buildbot_bench.plugin.db.schema import ITERATION, LEASE, NOTICE, PROBE, QUARANTINE, REPORT
 from buildbot_bench.plugin.db.standing import standing_still
-from buildbot_bench.plugin.db.states import OPEN_PROBES, UNSENT, ProbeState, ReportState
+from buildbot_bench.plugin.db.states import OPEN_PROBES, UNSENT, ReportState
 
 _GIVEN_UP = (ReportState.REFUSED, ReportState.GIVEN_UP)
 _MOST_MESSAGES = 20

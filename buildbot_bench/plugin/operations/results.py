@@ -10,6 +10,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.incident import Ending, Standing
 from buildbot_bench.plugin.db.outbox import is_unreported, is_untold_breakage, is_untold_recovery
 from buildbot_bench.plugin.db.schema import (
@@ -34,7 +35,6 @@ from buildbot_bench.plugin.db.states import (
     ProbeReason,
     ReportState,
     SearchKind,
-    SearchState,
 )
 from buildbot_bench.plugin.operations.violations import (
     AT_ONCE,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from buildbot_bench.api.states import ProbeState, SearchState
 from buildbot_bench.core.health import Chart
 from buildbot_bench.core.report.farm_mails import (
     ControlRun,
@@ -16,7 +17,6 @@ from buildbot_bench.core.report.harmless import harmless
 from buildbot_bench.core.weekly import WEEK_S
 from buildbot_bench.plugin.db.finding_rows import QuarantineRow
 from buildbot_bench.plugin.db.quarantines import MAIL_KEY
-from buildbot_bench.plugin.db.states import ProbeState, SearchState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.outbox.search_mail import operators

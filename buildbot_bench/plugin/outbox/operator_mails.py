@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.condition import SILENCE_S, Hang
 from buildbot_bench.core.health import BrokenWorkload
 from buildbot_bench.core.report.harmless import harmless
@@ -12,7 +13,7 @@ from buildbot_bench.core.report.operator_mails import (
     HangReport,
     SilenceReport,
 )
-from buildbot_bench.plugin.db.states import ProbeReason, SearchKind, SearchState
+from buildbot_bench.plugin.db.states import ProbeReason, SearchKind
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.series import held_testbeds, testbed_of
 from buildbot_bench.plugin.outbox.farm_mail import farm_envelope, keep_mail, lab_url, owners

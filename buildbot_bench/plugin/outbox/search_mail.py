@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from twisted.logger import Logger
 
+from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.evidence import comparable_samples
 from buildbot_bench.core.model import learn
@@ -17,7 +18,7 @@ from buildbot_bench.core.report.words import failed_subject
 from buildbot_bench.core.revision import Particulars, Revision
 from buildbot_bench.core.sample import Sample
 from buildbot_bench.plugin.db.finding_rows import SearchRow
-from buildbot_bench.plugin.db.states import ReportState, SearchReason, SearchState
+from buildbot_bench.plugin.db.states import ReportState, SearchReason
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS

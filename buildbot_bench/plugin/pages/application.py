@@ -16,10 +16,11 @@ from twisted.web.resource import Resource
 from twisted.web.static import File
 
 import buildbot_bench
+from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.figures import percent
 from buildbot_bench.core.profile import cost_ratio, format_folded
 from buildbot_bench.plugin.db.finding_rows import SearchRow
-from buildbot_bench.plugin.db.states import SearchKind, SearchState
+from buildbot_bench.plugin.db.states import SearchKind
 from buildbot_bench.plugin.farm import Farm, farm_of
 from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.pages.deferred_resource import DeferredResource, SharedAnswers

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
+from buildbot_bench.api.states import ProbeState, SearchState
 from buildbot_bench.core.build_failure import fails_each_time
 from buildbot_bench.core.incident import (
     BreakageEvidence,
@@ -23,13 +24,7 @@ from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.plugin.db.finding_rows import QuarantineRow, SearchRow
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
-from buildbot_bench.plugin.db.states import (
-    ImageState,
-    ProbeReason,
-    ProbeState,
-    SearchKind,
-    SearchState,
-)
+from buildbot_bench.plugin.db.states import ImageState, ProbeReason, SearchKind
 from buildbot_bench.plugin.db.trials import BootRow
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.series import all_series

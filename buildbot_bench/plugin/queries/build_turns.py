@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from buildbot_bench.api.states import AbTestState, SearchState
 from buildbot_bench.core.sharing import (
     Claim,
     ClaimKind,
@@ -17,14 +18,7 @@ from buildbot_bench.core.sharing import (
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.rows import ImageRow
-from buildbot_bench.plugin.db.states import (
-    UNBUILT,
-    AbTestState,
-    Priority,
-    SearchKind,
-    SearchReason,
-    SearchState,
-)
+from buildbot_bench.plugin.db.states import UNBUILT, Priority, SearchKind, SearchReason
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.queries.turns import wish_of
 

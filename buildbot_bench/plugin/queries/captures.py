@@ -11,6 +11,7 @@ from statistics import fmean
 
 from twisted.internet.threads import deferToThread
 
+from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.ab_test import FlameGraphs
 from buildbot_bench.core.errors import BenchError
 from buildbot_bench.core.profile import Profile, parse_folded
@@ -20,7 +21,7 @@ from buildbot_bench.core.sample import PPS, Metric
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.rows import CaptureRow, ProfileRow
-from buildbot_bench.plugin.db.states import OPEN_PROFILES, ProfileState, SearchState
+from buildbot_bench.plugin.db.states import OPEN_PROFILES, ProfileState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.series import testbed_of
 

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
+from buildbot_bench.api.comparisons import ComparisonSummary, HeldPatch, VariantShown
+from buildbot_bench.api.states import AbTestState
+from buildbot_bench.api.texts import Nouns
 from buildbot_bench.core.ab_test import (
     AbTestReport,
     ComparedVariant,
@@ -25,7 +28,7 @@ from buildbot_bench.core.sharing import WaitForBuild, WaitForDecision, what_it_w
 from buildbot_bench.core.variant import parse_recipe
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
 from buildbot_bench.plugin.db.rows import ImageRow, IterationRow
-from buildbot_bench.plugin.db.states import OPEN_PROBES, UNBUILT, AbTestState, ImageState
+from buildbot_bench.plugin.db.states import OPEN_PROBES, UNBUILT, ImageState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.branches import branch_of_commit, first_branch, is_watched
 from buildbot_bench.plugin.farm.calculating import KeptAnswers, calculate
@@ -81,31 +84,32 @@ class ComparisonViews:
         wanted = {series: known.wanted(*series) for series in ab_test.series_names}
         done = boots_done(ab_test, measured)
         waits_for = await self._waits_for(ab_test, known.images)
-        return {
-            "comparisonid": ab_test.id,
-            "state": str(ab_test.state),
-            "title": title_of([variant.label for variant in ab_test.variants]),
-            "variants": variants_of(ab_test),
-            "series": [list(series) for series in ab_test.series],
-            "iterations": ab_test.iterations,
-            "images": ab_test.images,
-            "boots_done": sum(
+        shown = ComparisonSummary(
+            comparisonid=ab_test.id,
+            state=ab_test.state,
+            title=title_of([variant.label for variant in ab_test.variants]),
+            variants=variants_of(ab_test),
+            series=tuple(ab_test.series_names),
+            iterations=ab_test.iterations,
+            images=ab_test.images,
+            boots_done=sum(
                 min(boots, wanted[series][place].get(image, 0))
                 for series, by_place in done.items()
                 for place, images in enumerate(by_place)
                 for image, boots in images.items()
             ),
-            "boots": sum(sum(own.values()) for by_place in wanted.values() for own in by_place),
-            "now": ab_test.detail
+            boots=sum(sum(own.values()) for by_place in wanted.values() for own in by_place),
+            now=ab_test.detail
             or ("" if ab_test.ended else await self._activity(ab_test, known.images, waits_for)),
-            "waits_for": waits_for,
-            "nouns": (await item_of_comparison(self._farm, ab_test)).nouns,
-            "priority": str(ab_test.priority),
-            "created_at": ab_test.created_at,
-            "ended_at": ab_test.ended_at,
-            "requester": ab_test.requester,
-            "outcome": await self._outcome(ab_test, measured, known) if ab_test.ended else "",
-        }
+            waits_for=waits_for,
+            nouns=Nouns(**(await item_of_comparison(self._farm, ab_test)).nouns),
+            priority=ab_test.priority,
+            created_at=ab_test.created_at,
+            ended_at=ab_test.ended_at,
+            requester=ab_test.requester,
+            outcome=await self._outcome(ab_test, measured, known) if ab_test.ended else "",
+        )
+        return to_json(shown)
 
     async def report(self, ab_test: AbTestRow) -> AbTestReport:
         """What a comparison came to so far."""
@@ -201,7 +205,8 @@ class ComparisonViews:
                 patch = await self._farm.store.patch(digest)
                 if patch is not None:
                     text = await self._farm.patch_texts.of(patch)
-                    found.append({"origin": patch.origin, "digest": digest, "text": text})
+                    held = HeldPatch(origin=patch.origin, digest=digest, text=text)
+                    found.append(to_json(held))
         return found
 
     async def _held(self, ab_test: AbTestRow) -> list[str]:
@@ -247,9 +252,9 @@ class ComparisonViews:
 _outcomes = KeptAnswers(outcome_of, most=_OUTCOMES_KEPT)
 
 
-def variants_of(ab_test: AbTestRow) -> list[Json]:
-    """The variants as JSON has them, the base first."""
-    return [{"label": one.label, "variant": one.variant} for one in ab_test.variants]
+def variants_of(ab_test: AbTestRow) -> tuple[VariantShown, ...]:
+    """The variants as REST shows them, the base first."""
+    return tuple(VariantShown(label=one.label, variant=one.variant) for one in ab_test.variants)
 
 
 async def _set_ups(farm: Farm, ab_test: AbTestRow, report: AbTestReport) -> list[Json]:

@@ -8,13 +8,14 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
+from buildbot_bench.api.states import ProbeState
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.health import Chart, ChartPolicy, Point, Round, Span, chart, learn_spread
 from buildbot_bench.core.model.thresholds import lab_tolerance
 from buildbot_bench.core.sample import PPS, Metric
 from buildbot_bench.plugin.db.finding_rows import QuarantineRow
 from buildbot_bench.plugin.db.rows import ImageRow, IterationRow, ProbeRow
-from buildbot_bench.plugin.db.states import ImageState, ProbeState
+from buildbot_bench.plugin.db.states import ImageState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.farm.series import testbed_of

@@ -6,13 +6,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from buildbot_bench.api.searches import ForecastShown, ForecastSpread, RangeShown
+from buildbot_bench.core.json_model import to_json
 from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.core.search import Forecast, forecast
 from buildbot_bench.plugin.db.finding_rows import NewSearch, SearchRow
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import LONG_S, KeptAnswers
 from buildbot_bench.plugin.queries.evidence import SearchInputs, gather
-from buildbot_bench.plugin.queries.history import revision_json
+from buildbot_bench.plugin.queries.history import revision_shown
 
 Json = dict[str, Any]
 
@@ -57,9 +59,13 @@ def _question(inputs: SearchInputs) -> tuple[Any, ...]:
 
 def range_json(search: NewSearch, between: RevisionRange) -> Json:
     """What is searched, and where."""
+    return to_json(RangeShown(**_range(search, between)))
+
+
+def _range(search: NewSearch, between: RevisionRange) -> dict[str, Any]:
     return {
-        "old": revision_json(between.old),
-        "new": revision_json(between.new),
+        "old": revision_shown(between.old),
+        "new": revision_shown(between.new),
         "commits": between.n,
         "testbed": search.testbed,
         "workload": search.workload,
@@ -67,14 +73,16 @@ def range_json(search: NewSearch, between: RevisionRange) -> Json:
 
 
 def _as_json(search: NewSearch, inputs: SearchInputs, found: Forecast) -> Json:
-    return range_json(search, inputs.range) | {
-        "images": _spread(found.images),
-        "iterations": _spread(found.iterations),
-        "hours": _spread(found.hours),
-        "known_iterations": len(inputs.evidence.measurements),
-    }
+    shown = ForecastShown(
+        **_range(search, inputs.range),
+        images=_spread(found.images),
+        iterations=_spread(found.iterations),
+        hours=_spread(found.hours),
+        known_iterations=len(inputs.evidence.measurements),
+    )
+    return to_json(shown)
 
 
-def _spread(quantiles: tuple[float, float]) -> Json:
+def _spread(quantiles: tuple[float, float]) -> ForecastSpread:
     median, p90 = quantiles
-    return {"median": median, "p90": p90}
+    return ForecastSpread(median=median, p90=p90)

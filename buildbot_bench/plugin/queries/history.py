@@ -12,8 +12,11 @@ from typing import Any
 
 from twisted.internet.threads import deferToThread
 
+from buildbot_bench.api.searches import RevisionShown
+from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.evidence import comparable_samples
+from buildbot_bench.core.json_model import to_json
 from buildbot_bench.core.model import Noise, learn
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.sample import PPS, Metric
@@ -21,7 +24,7 @@ from buildbot_bench.core.search import Step
 from buildbot_bench.plugin.db.branches import is_on
 from buildbot_bench.plugin.db.finding_rows import MarkRow, SearchRow
 from buildbot_bench.plugin.db.series import PointRow
-from buildbot_bench.plugin.db.states import ALARMS, MarkKind, SearchState
+from buildbot_bench.plugin.db.states import ALARMS, MarkKind
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.branches import known_branches, watched_branches
 from buildbot_bench.plugin.farm.calculating import calculate
@@ -39,13 +42,18 @@ Json = dict[str, Any]
 
 def revision_json(revision: Revision) -> Json:
     """A revision as the REST interface shows it."""
-    return {
-        "label": revision.label,
-        "sha": revision.sha,
-        "position": revision.position,
-        "subject": revision.subject,
-        "author": revision.author,
-    }
+    return to_json(revision_shown(revision))
+
+
+def revision_shown(revision: Revision) -> RevisionShown:
+    """A revision as one end of a range."""
+    return RevisionShown(
+        label=revision.label,
+        sha=revision.sha,
+        position=revision.position,
+        subject=revision.subject,
+        author=revision.author,
+    )
 
 
 # So many revisions teach the noise well enough; all of a long history would cost seconds.

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import replace
 
+from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.evidence import comparable_samples
 from buildbot_bench.core.incident import (
     AlarmedSeries,
@@ -19,13 +20,7 @@ from buildbot_bench.core.sample import Sample
 from buildbot_bench.core.search import Slope, Step
 from buildbot_bench.plugin.db.finding_rows import NewSearch, SearchRow
 from buildbot_bench.plugin.db.incident_rows import IncidentSeriesRow
-from buildbot_bench.plugin.db.states import (
-    OPEN_PROBES,
-    JudgementState,
-    ProbeReason,
-    SearchReason,
-    SearchState,
-)
+from buildbot_bench.plugin.db.states import OPEN_PROBES, JudgementState, ProbeReason, SearchReason
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.farm.series import all_series, held_testbeds, removal_reason, testbed_of

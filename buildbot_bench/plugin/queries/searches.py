@@ -7,7 +7,10 @@ from dataclasses import asdict
 from statistics import fmean
 from typing import Any
 
+from buildbot_bench.api.searches import ForecastShown, SearchSummary, SuspectShown
+from buildbot_bench.api.texts import Nouns
 from buildbot_bench.core.json_model import to_json
+from buildbot_bench.core.json_reader import from_json
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.search import Evidence, Suspect, suspects
 from buildbot_bench.plugin.db.finding_rows import SearchRow
@@ -26,7 +29,7 @@ from buildbot_bench.plugin.queries.breakage_views import (
 from buildbot_bench.plugin.queries.captures import flame_graphs_of_search
 from buildbot_bench.plugin.queries.evidence import SearchInputs, gather
 from buildbot_bench.plugin.queries.forecasts import left
-from buildbot_bench.plugin.queries.history import culprits_of, revision_json
+from buildbot_bench.plugin.queries.history import culprits_of, revision_shown
 from buildbot_bench.plugin.queries.incident_views import incident_json
 from buildbot_bench.plugin.queries.items import item_of_search
 from buildbot_bench.plugin.queries.judgements import mark_json
@@ -77,13 +80,15 @@ class SearchViews:
         labels = [revision.label for revision in inputs.range.revisions]
         return summary | {
             "suspects": [
-                {
-                    "old": labels[suspect.old],
-                    "new": labels[suspect.new],
-                    "probability": suspect.probability,
-                    "effect": suspect.effect,
-                }
-                for suspect in found
+                to_json(
+                    SuspectShown(
+                        old=labels[one.old],
+                        new=labels[one.new],
+                        probability=one.probability,
+                        effect=one.effect,
+                    )
+                )
+                for one in found
             ],
             "now": await self._activity(search, summary["waits_for"]),
             "report": None,
@@ -106,30 +111,32 @@ class SearchViews:
         """The part of a search's description that costs little."""
         iterations, images = await self._farm.store.progress(search.id)
         old, new = await self._farm.git(self._ends, search)
-        return {
-            "searchid": search.id,
-            "kind": str(search.kind),
-            "state": str(search.state),
-            "testbed": search.testbed,
-            "workload": search.workload,
-            "branch": search.branch,
-            "unit": search.unit,
-            "old": revision_json(old),
-            "new": revision_json(new),
-            "commits": search.new_position - search.old_position,
-            "created_at": search.created_at,
-            "ended_at": search.ended_at,
-            "requester": search.requester,
-            "priority": str(search.priority),
-            "nouns": (await item_of_search(self._farm, search)).nouns,
-            "waits_for": await self._waits_for(search),
-            "iterations_done": iterations,
-            "images_built": images,
-            "forecast": search.forecast,
-            "breakage": await breakage_json(self._farm, search),
-            "recovery": recovery_json(search.recovery),
-            "marks": [mark_json(m) for m in await self._farm.store.marks_of_search(search.id)],
-        }
+        marks = await self._farm.store.marks_of_search(search.id)
+        shown = SearchSummary(
+            searchid=search.id,
+            kind=search.kind,
+            state=search.state,
+            testbed=search.testbed,
+            workload=search.workload,
+            branch=search.branch,
+            unit=search.unit,
+            old=revision_shown(old),
+            new=revision_shown(new),
+            commits=search.new_position - search.old_position,
+            created_at=search.created_at,
+            ended_at=search.ended_at,
+            requester=search.requester,
+            priority=search.priority,
+            nouns=Nouns(**(await item_of_search(self._farm, search)).nouns),
+            waits_for=await self._waits_for(search),
+            iterations_done=iterations,
+            images_built=images,
+            forecast=search.forecast and from_json(ForecastShown, search.forecast),
+            breakage=await breakage_json(self._farm, search),
+            recovery=recovery_json(search.recovery),
+            marks=tuple(map(mark_json, marks)),
+        )
+        return to_json(shown)
 
     async def probes(self, search_id: int) -> list[Json] | None:
         """The probes of a search with what they gave, oldest first; None without such a search."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from buildbot_bench.api.states import ProbeState
 from buildbot_bench.core.sharing import Claim, ClaimKind, Demand, PersonPriority, Served, turns
 from buildbot_bench.plugin.db.claims import CaptureClaimRow, ClaimRow
 from buildbot_bench.plugin.db.states import (
     ImageState,
     Priority,
     ProbeReason,
-    ProbeState,
     ProfileState,
     SearchReason,
 )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from buildbot.data.resultspec import Filter
 
+from buildbot_bench.api.states import ProbeState
 from buildbot_bench.core.sharing import (
     WaitForBuild,
     WaitForDecision,
@@ -14,7 +15,7 @@ from buildbot_bench.core.sharing import (
     what_it_waits_for,
 )
 from buildbot_bench.plugin.db.claims import ClaimRow
-from buildbot_bench.plugin.db.states import ImageState, ProbeState
+from buildbot_bench.plugin.db.states import ImageState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.queries.build_turns import BuildTurns, build_turns
 from buildbot_bench.plugin.queries.items import item_on

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from buildbot_bench.api.states import AbTestState, SearchState
 from buildbot_bench.core.health import (
     Attempt,
     BrokenWorkload,
@@ -14,7 +15,7 @@ from buildbot_bench.core.health import (
 )
 from buildbot_bench.core.legible import long_line
 from buildbot_bench.plugin.db.finding_rows import SearchRow
-from buildbot_bench.plugin.db.states import AbTestState, ProbeReason, SearchKind, SearchState
+from buildbot_bench.plugin.db.states import ProbeReason, SearchKind
 from buildbot_bench.plugin.db.trials import AttemptRow
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.series import removal_reason, repository_removal_reason

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
+from buildbot_bench.api.comparisons import ComparisonBegun, ExpectedCost
+from buildbot_bench.api.texts import Nouns
 from buildbot_bench.core.ab_test import BootLimits, expected_boots, title_of
+from buildbot_bench.core.json_model import Json, to_json
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate
@@ -15,33 +17,28 @@ from buildbot_bench.plugin.queries.compared_images import known_images
 from buildbot_bench.plugin.queries.comparisons import ComparisonViews, variants_of
 from buildbot_bench.plugin.queries.items import item_of_comparison
 
-Json = dict[str, Any]
-
 
 async def announced(farm: Farm, ab_test: AbTestRow, *, known: int) -> Json:
-    """What a comparison takes: `boots` of the first images of all series, `known` ones of each.
-
-    The rest take `hours`. `expected` is what tells a change of `min_effect`, by what is known of
-    each series; null where no variant may have further images.
-    """
+    """What a comparison takes of which there are `known` boots of each series."""
     variants = variants_of(ab_test)
     boots = len(variants) * ab_test.iterations
     missing = dict.fromkeys(ab_test.series_names, boots - known)
-    return {
-        "comparisonid": ab_test.id,
-        "state": str(ab_test.state),
-        "title": title_of([variant["label"] for variant in variants]),
-        "variants": variants,
-        "series": [list(series) for series in ab_test.series],
-        "boots": boots * len(ab_test.series),
-        "hours": _hours(farm, missing),
-        "images": ab_test.images,
-        "nouns": (await item_of_comparison(farm, ab_test)).nouns,
-        "expected": await _expected(farm, ab_test) if ab_test.images > 1 else None,
-    }
+    begun = ComparisonBegun(
+        comparisonid=ab_test.id,
+        state=ab_test.state,
+        title=title_of([variant.label for variant in variants]),
+        variants=variants,
+        series=tuple(ab_test.series_names),
+        boots=boots * len(ab_test.series),
+        hours=_hours(farm, missing),
+        images=ab_test.images,
+        nouns=Nouns(**(await item_of_comparison(farm, ab_test)).nouns),
+        expected=await _expected(farm, ab_test) if ab_test.images > 1 else None,
+    )
+    return to_json(begun)
 
 
-async def _expected(farm: Farm, ab_test: AbTestRow) -> Json:
+async def _expected(farm: Farm, ab_test: AbTestRow) -> ExpectedCost:
     views, known = ComparisonViews(farm), await known_images(farm, ab_test)
     limits = BootLimits(boots=ab_test.iterations, images=ab_test.images)
     of_each = {
@@ -52,12 +49,12 @@ async def _expected(farm: Farm, ab_test: AbTestRow) -> Json:
     }
     variants = len(ab_test.variants)
     boots = {series: variants * one.boots for series, one in of_each.items()}
-    return {
-        "effect": ab_test.min_effect,
-        "images": max(one.images for one in of_each.values()),
-        "boots": sum(boots.values()),
-        "hours": _hours(farm, boots),
-    }
+    return ExpectedCost(
+        effect=ab_test.min_effect,
+        images=max(one.images for one in of_each.values()),
+        boots=sum(boots.values()),
+        hours=_hours(farm, boots),
+    )
 
 
 def _hours(farm: Farm, boots: Mapping[SeriesName, int]) -> float:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import Any
 
+from buildbot_bench.api.requests import ComparisonQuestion, Extension
+from buildbot_bench.api.states import AbTestState
 from buildbot_bench.core.ab_test import (
-    DEFAULT_IMAGES,
     Identity,
     check_identities,
     check_written,
@@ -19,41 +19,17 @@ from buildbot_bench.core.sharing import PersonPriority
 from buildbot_bench.core.variant import parse_recipe
 from buildbot_bench.plugin.broker.ask import ask_image
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow, AbTestVariant, NewAbTest
-from buildbot_bench.plugin.db.states import AbTestState, ImageState
+from buildbot_bench.plugin.db.states import ImageState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.series import Series, all_series
 from buildbot_bench.plugin.queries.items import item_of_comparison
 from buildbot_bench.plugin.requests.comparison_costs import announced
 from buildbot_bench.plugin.requests.epochs import refuse_other_epoch
-from buildbot_bench.plugin.requests.extensions import Extension, images_of, iterations_of
+from buildbot_bench.plugin.requests.extensions import images_of, iterations_of
 from buildbot_bench.plugin.requests.quota import refuse_one_too_many, refuse_too_many_boots
 from buildbot_bench.plugin.requests.variants import Variant, find_variant
 
 Json = dict[str, Any]
-
-DEFAULT_ITERATIONS = 5
-MIN_ITERATIONS = 3
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ComparisonQuestion:
-    """A comparison that a person thinks of; empty testbeds or workloads mean all of them.
-
-    `variants` are as people write them, the base first; `labels` what some of them are to be
-    called, by what is written. There are `iterations` boots of each one's first image, and at most
-    `images` of each. `patches` holds the bytes of each file that a variant names, by its
-    name. `priority` weighs its boots against others'.
-    """
-
-    variants: tuple[str, ...]
-    labels: Mapping[str, str] = field(default_factory=dict)
-    testbeds: tuple[str, ...] = ()
-    workloads: tuple[str, ...] = ()
-    iterations: int = DEFAULT_ITERATIONS
-    images: int = DEFAULT_IMAGES
-    min_effect: float | None = None
-    patches: Mapping[str, bytes] = field(default_factory=dict)
-    priority: PersonPriority = PersonPriority.NORMAL
 
 
 class ComparisonRequests:

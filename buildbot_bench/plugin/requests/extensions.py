@@ -2,30 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-
+from buildbot_bench.api.requests import MOST_BOOTS, Extension
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
-
-MOST_ITERATIONS = 100
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Extension:
-    """What a comparison is to have more: `more` boots of each or `iterations` in all, variants.
-
-    `images` is how many of each there may be, None for as many as it has.
-    With none of these it goes on where it was cancelled, or failed.
-    """
-
-    variants: tuple[str, ...] = ()
-    labels: Mapping[str, str] = field(default_factory=dict)
-    iterations: int | None = None
-    images: int | None = None
-    more: int = 0
-    patches: Mapping[str, bytes] = field(default_factory=dict)
 
 
 def iterations_of(ab_test: AbTestRow, asked: Extension, item: ItemUnderTest) -> int:
@@ -37,9 +17,9 @@ def iterations_of(ab_test: AbTestRow, asked: Extension, item: ItemUnderTest) -> 
             f"comparison {ab_test.id} has {ab_test.iterations} {boots} of each, not {wanted}",
             hint="nothing measured is thrown away: ask for as many or more",
         )
-    if wanted > MOST_ITERATIONS:
+    if wanted > MOST_BOOTS:
         raise UsageError(
-            f"{wanted} {boots} of each are too many: {MOST_ITERATIONS} are the most",
+            f"{wanted} {boots} of each are too many: {MOST_BOOTS} are the most",
             hint=f"comparison {ab_test.id} has {ab_test.iterations}",
         )
     return wanted

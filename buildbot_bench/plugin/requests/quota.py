@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from buildbot_bench.api.states import AbTestState
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.figures import count
 from buildbot_bench.core.limits import MIB, spoken
 from buildbot_bench.plugin.db.rows import PatchRow
-from buildbot_bench.plugin.db.states import AbTestState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.queries.items import item_of_farm
 from buildbot_bench.plugin.queries.turns import boots_of_a_day

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import count
 from typing import Any
 from uuid import uuid4
 
+from buildbot_bench.api.requests import MoreBoots, SearchQuestion
+from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.patch import check_patch
 from buildbot_bench.core.revision import Revision, RevisionRange
-from buildbot_bench.core.sharing import PersonPriority
 from buildbot_bench.history import Fit
 from buildbot_bench.plugin.broker.ask import BuildTarget, ask_image, ask_probe, built_for
 from buildbot_bench.plugin.db.finding_rows import NewSearch
@@ -21,7 +21,6 @@ from buildbot_bench.plugin.db.states import (
     ProbeReason,
     SearchKind,
     SearchReason,
-    SearchState,
 )
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.branches import branch_of_commit, first_branch, is_watched
@@ -31,23 +30,6 @@ from buildbot_bench.plugin.queries.forecasts import expected, range_json
 from buildbot_bench.plugin.requests.quota import keep_patch
 
 Json = dict[str, Any]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SearchQuestion:
-    """A search that a person thinks of, as they wrote it; what is None is chosen for them.
-
-    `fix` is a commit that is applied to each revision that it fits and that lacks it.
-    """
-
-    old: str
-    new: str
-    testbed: str | None = None
-    workload: str | None = None
-    min_effect: float | None = None
-    error: float | None = None
-    fix: str | None = None
-    priority: PersonPriority = PersonPriority.NORMAL
 
 
 class SearchRequests:
@@ -145,14 +127,14 @@ class SearchRequests:
         self, question: SearchQuestion, old: Revision, requester: str
     ) -> tuple[str | None, str | None]:
         """The commit that is carried along, and the SHA-256 of its patch, which is kept."""
-        if question.fix is None:
+        if question.with_ is None:
             return None, None
         farm = self._farm
         repository = await self._repository(question)
-        fix = await farm.git(farm.history.resolve, question.fix, repository)
+        fix = await farm.git(farm.history.resolve, question.with_, repository)
         if (await farm.git(farm.fits, fix.sha, (old.sha,)))[old.sha] is Fit.IN:
             raise UsageError(
-                f"{question.fix} is in {question.old} already", hint="search without --with"
+                f"{question.with_} is in {question.old} already", hint="search without --with"
             )
         body = await farm.git(farm.history.patch, fix)
         name = f"commit:{fix.short_sha}"
@@ -197,18 +179,6 @@ class SearchRequests:
             f"{problem} --testbed {question.testbed or '?'} --workload {question.workload or '?'}",
             hint=f"this farm measures {listed}",
         )
-
-
-MOST_ITERATIONS = 100
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class MoreBoots:
-    """So many boots of a revision; `fresh` has its kernel built anew, for another layout."""
-
-    revision: str
-    iterations: int
-    fresh: bool = False
 
 
 async def measure_more(farm: Farm, search_id: int, boots: MoreBoots) -> Json:

@@ -24,9 +24,7 @@ from twisted.internet.task import deferLater
 from twisted.logger import Logger
 from twisted.web.guard import BasicCredentialFactory
 
-from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.legible import quoted
-from buildbot_bench.core.sharing import PersonPriority
 from buildbot_bench.plugin.buildbot_fixes.session_cookies import sign_sessions
 from buildbot_bench.plugin.rest.sign_on import (
     LoginByEither,
@@ -199,19 +197,6 @@ def require(args: Mapping[Any, Any], role: str) -> None:
     """Let nobody pass who lacks a role."""
     if not may(args, role):
         raise Forbidden(f"you need to have role '{role}'".encode())
-
-
-def priority_of(args: Mapping[Any, Any]) -> PersonPriority:
-    """The parameter `priority`; normal when it is not given. `high` takes the role `bench`."""
-    value = args.get("priority", PersonPriority.NORMAL)
-    if value not in tuple(PersonPriority):
-        raise UsageError(
-            f"the parameter 'priority' must be one of {', '.join(PersonPriority)},"
-            f" not {quoted(value)}"
-        )
-    if value == PersonPriority.HIGH:
-        require(args, CONTROL)
-    return PersonPriority(value)
 
 
 def owner_of(args: Mapping[Any, Any]) -> str:

@@ -2,81 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 from buildbot.data import base, types
 
-from buildbot_bench.core.ab_test import DEFAULT_IMAGES, MOST_IMAGES
+from buildbot_bench.api.requests import ComparisonQuestion, Extension
 from buildbot_bench.plugin.farm import farm_of
 from buildbot_bench.plugin.queries.comparisons import ComparisonViews
 from buildbot_bench.plugin.queries.result_directory import directory_of
-from buildbot_bench.plugin.requests.comparison_requests import (
-    DEFAULT_ITERATIONS,
-    MIN_ITERATIONS,
-    ComparisonQuestion,
-    ComparisonRequests,
-)
-from buildbot_bench.plugin.requests.extensions import MOST_ITERATIONS, Extension
-from buildbot_bench.plugin.rest.access import APPROVE, may, owner_of, priority_of, require
-from buildbot_bench.plugin.rest.endpoints import (
-    BenchEndpoint,
-    files,
-    fraction,
-    newest,
-    number,
-    rpc_errors,
-    texts,
-    texts_by_name,
-)
+from buildbot_bench.plugin.requests.comparison_requests import ComparisonRequests
+from buildbot_bench.plugin.rest.access import APPROVE, may, owner_of, require
+from buildbot_bench.plugin.rest.endpoints import BenchEndpoint, asked_for, newest
 
 LISTED = 50
-MOST_PATCHES = 20
-
-
-def register(master: Any) -> None:
-    """Add our resources to Buildbot's, as `searches.register` does."""
-    if master.data.getResourceType(ComparisonResource.name) is None:
-        master.data._scanModule(sys.modules[__name__])  # noqa: SLF001
-
-
-def question_of(args: dict[str, Any]) -> ComparisonQuestion:
-    """The question in a request's parameters; raises UsageError for what is none."""
-    return ComparisonQuestion(
-        variants=texts(args, "variants"),
-        labels=texts_by_name(args, "labels"),
-        testbeds=texts(args, "testbeds"),
-        workloads=texts(args, "workloads"),
-        iterations=number(
-            args,
-            "iterations",
-            least=MIN_ITERATIONS,
-            most=MOST_ITERATIONS,
-            default=DEFAULT_ITERATIONS,
-            hint=f"Student's t needs {MIN_ITERATIONS}; {DEFAULT_ITERATIONS} are usual",
-        ),
-        images=number(args, "images", least=1, most=MOST_IMAGES, default=DEFAULT_IMAGES),
-        min_effect=fraction(args, "min_effect"),
-        patches=files(args, "patches", most=MOST_PATCHES),
-        priority=priority_of(args),
-    )
-
-
-def extension_of(args: dict[str, Any]) -> Extension:
-    """What a comparison is to have more; raises UsageError for what is none."""
-    iterations = args.get("iterations")
-    return Extension(
-        variants=texts(args, "variants"),
-        labels=texts_by_name(args, "labels"),
-        iterations=None
-        if iterations is None
-        else number(args, "iterations", least=MIN_ITERATIONS, most=MOST_ITERATIONS, default=0),
-        images=None
-        if args.get("images") is None
-        else number(args, "images", least=1, most=MOST_IMAGES, default=1),
-        more=number(args, "more", least=0, most=MOST_ITERATIONS, default=0),
-        patches=files(args, "patches", most=MOST_PATCHES),
-    )
 
 
 class ComparisonEndpoint(BenchEndpoint):
@@ -98,21 +36,15 @@ class ComparisonEndpoint(BenchEndpoint):
         requests, comparison = ComparisonRequests(farm_of(self.master)), kwargs["comparisonid"]
         match action:
             case "cancel":
-                return {"state": await rpc_errors(requests.cancel(comparison))}
+                return {"state": await requests.cancel(comparison)}
             case "extend":
-
-                async def work() -> Any:
-                    asked, trusted = extension_of(args), may(args, APPROVE)
-                    return await requests.extend(comparison, asked, owner_of(args), trusted=trusted)
-
-                return await rpc_errors(work())
+                more, trusted = asked_for(Extension, args), may(args, APPROVE)
+                return await requests.extend(comparison, more, owner_of(args), trusted=trusted)
             case "approve" | "reject":
                 require(args, APPROVE)
-                approved = action == "approve"
-                await rpc_errors(requests.decide(comparison, owner_of(args), approved=approved))
-            case _:
-                return await super().act(action, args, kwargs)
-        return {}
+                await requests.decide(comparison, owner_of(args), approved=action == "approve")
+                return {}
+        return await super().act(action, args, kwargs)
 
 
 class ComparisonsEndpoint(BenchEndpoint):
@@ -132,13 +64,9 @@ class ComparisonsEndpoint(BenchEndpoint):
         """`start` starts one."""
         if action != "start":
             return await super().act(action, args, kwargs)
-
-        async def work() -> Any:
-            requests = ComparisonRequests(farm_of(self.master))
-            trusted = may(args, APPROVE)
-            return await requests.start(question_of(args), owner_of(args), trusted=trusted)
-
-        return await rpc_errors(work())
+        requests, trusted = ComparisonRequests(farm_of(self.master)), may(args, APPROVE)
+        question = asked_for(ComparisonQuestion, args)
+        return await requests.start(question, owner_of(args), trusted=trusted)
 
 
 class FilesEndpoint(BenchEndpoint):

@@ -1,15 +1,13 @@
 """The reading of parameters, checks and error answers that all our REST resources share.
 
 Buildbot 4.3 answers 500, as if the master were at fault, when a path or a query is no UTF-8 or
-names an empty field, and passes on numbers that no row can have. A function that reads a parameter
-raises UsageError, which JSON-RPC answers by "invalid params"; `None` stands for a parameter that is
-not given.
+names an empty field, and passes on numbers that no row can have. JSON-RPC answers a UsageError by
+"invalid params".
 """
 
 from __future__ import annotations
 
-import base64
-import binascii
+import sys
 from collections.abc import Awaitable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -23,8 +21,10 @@ from buildbot.www.rest import JSONRPC_CODES, BadJsonRpc2, RestRootResource, V2Ro
 from twisted.web.http import SERVICE_UNAVAILABLE
 
 from buildbot_bench.core.errors import BenchError, InfraError, NotYetError, UsageError
+from buildbot_bench.core.json_reader import MissingKeyError, UnreadableError, from_json
 from buildbot_bench.core.legible import one_line, quoted
 from buildbot_bench.core.limits import LISTED_ROWS
+from buildbot_bench.core.sharing import PersonPriority
 from buildbot_bench.plugin.buildbot_fixes import directories
 from buildbot_bench.plugin.buildbot_fixes.directories import WithoutDirectories, hiding
 from buildbot_bench.plugin.buildbot_fixes.threaded_answers import ThreadedRequest
@@ -32,93 +32,31 @@ from buildbot_bench.plugin.db.sql import MOST
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.branches import first_branch
 from buildbot_bench.plugin.farm.farm import RETRY_AFTER
+from buildbot_bench.plugin.rest.access import CONTROL, require
 
 Args = dict[str, Any]
+Asked = TypeVar("Asked")
+T = TypeVar("T")
 
 
-def text(args: Args, name: str) -> str | None:
-    """A text, which may be empty.
+def asked_for(kind: type[Asked], args: Args) -> Asked:
+    """What a request's parameters say; raises UsageError for what is no such question.
 
-    Raises:
-        UsageError: It is no text.
+    The priority `high` takes the role `bench`.
     """
-    value = args.get(name)
-    if value is not None and not isinstance(value, str):
-        raise UsageError(f"the parameter {quoted(name)} must be text, not {quoted(value)}")
-    return value
-
-
-def required_text(args: Args, name: str) -> str:
-    """A text that must be there and not be empty."""
-    found = text(args, name)
-    if not found:
-        raise UsageError(f"the parameter {quoted(name)} is missing")
+    try:
+        found = from_json(kind, args)
+    except MissingKeyError as error:
+        raise UsageError(f"the parameter {quoted(error.key)} is missing") from error
+    except UnreadableError as error:
+        said = f"{'be ' if error.wanted.startswith('lie') else ''}{quoted(error.value)}"
+        raise UsageError(
+            f"the parameter {quoted(error.key)} must {error.wanted}, not {said}", hint=error.hint
+        ) from error
+    if getattr(found, "priority", None) is PersonPriority.HIGH:
+        require(args, CONTROL)
     return found
 
-
-def texts(args: Args, name: str) -> tuple[str, ...]:
-    """A list of texts; empty when it is not given."""
-    value = args.get(name) or []
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise UsageError(
-            f"the parameter {quoted(name)} must be a list of names, not {quoted(value)}"
-        )
-    return tuple(value)
-
-
-def texts_by_name(args: Args, name: str) -> dict[str, str]:
-    """Texts by names; none when it is not given."""
-    value = args.get(name) or {}
-    if not isinstance(value, dict) or not all(isinstance(item, str) for item in value.values()):
-        raise UsageError(
-            f"the parameter {quoted(name)} must hold texts by name, not {quoted(value)}"
-        )
-    return dict(value)
-
-
-def fraction(args: Args, name: str) -> float | None:
-    """A number between 0 and 1, neither of them."""
-    value = args.get(name)
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1:
-        raise UsageError(
-            f"the parameter {quoted(name)} must lie between 0 and 1, not be {quoted(value)}"
-        )
-    return float(value)
-
-
-def number(args: Args, name: str, *, least: int, most: int, default: int, hint: str = "") -> int:
-    """A whole number from `least` to `most`."""
-    value = args.get(name, default)
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise UsageError(
-            f"the parameter {quoted(name)} must lie in {least}..{most}, not be {quoted(value)}",
-            hint=hint,
-        )
-    return value
-
-
-def flag(args: Args, name: str) -> bool:
-    """True or false; false when it is not given."""
-    value = args.get(name, False)
-    if not isinstance(value, bool):
-        raise UsageError(f"the parameter {quoted(name)} must be true or false, not {quoted(value)}")
-    return value
-
-
-def files(args: Args, name: str, *, most: int) -> dict[str, bytes]:
-    """At most so many files by name, in base64: they need not be text of any encoding."""
-    value = args.get(name) or {}
-    if not isinstance(value, dict) or len(value) > most:
-        raise UsageError(f"the parameter {quoted(name)} must hold at most {most} files")
-    try:
-        return {str(file): base64.b64decode(body, validate=True) for file, body in value.items()}
-    except (binascii.Error, TypeError, ValueError) as error:
-        raise UsageError(f"the parameter {quoted(name)} must hold files in base64") from error
-
-
-T = TypeVar("T")
 
 # What is told of a hostile parameter is quoted in it, and is no longer than a person reads.
 _COLUMNS = 1000
@@ -215,6 +153,17 @@ def _is_text(parts: Iterable[bytes]) -> bool:
     return True
 
 
+def register(master: Any, *kinds: type[base.ResourceType]) -> None:
+    """Add to Buildbot's resources those of the modules of some kinds, unless they are there.
+
+    Buildbot 4.3 has a fixed list of modules and no public way to add one; `_scanModule` is what
+    it calls for each of them.
+    """
+    for kind in kinds:
+        if master.data.getResourceType(kind.name) is None:
+            master.data._scanModule(sys.modules[kind.__module__])  # noqa: SLF001
+
+
 class BenchEndpoint(base.Endpoint):
     """A resource of ours: `show` reads it, and `act` is what its actions do.
 
@@ -244,7 +193,7 @@ class BenchEndpoint(base.Endpoint):
         """Do what an action says."""
         if not _possible(kwargs):
             raise InvalidPathError("there is nothing of that number")
-        return await self.act(action, args, kwargs)
+        return await rpc_errors(self.act(action, args, kwargs))
 
     async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
         """The resource under a path; None for nothing."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 from buildbot.data import base, types
@@ -10,14 +9,8 @@ from buildbot.data import base, types
 from buildbot_bench.plugin.farm import farm_of
 from buildbot_bench.plugin.queries import incident_groups
 from buildbot_bench.plugin.requests.marks import MarkRequests
-from buildbot_bench.plugin.rest.endpoints import BenchEndpoint, newest, rpc_errors
+from buildbot_bench.plugin.rest.endpoints import BenchEndpoint, newest
 from buildbot_bench.plugin.rest.searches import mark_asked
-
-
-def register(master: Any) -> None:
-    """Add our resources to Buildbot's, as `searches.register` does."""
-    if master.data.getResourceType(BenchIncident.name) is None:
-        master.data._scanModule(sys.modules[__name__])  # noqa: SLF001
 
 
 class IncidentsEndpoint(BenchEndpoint):
@@ -46,12 +39,8 @@ class IncidentEndpoint(BenchEndpoint):
         """`mark` says what it was, of all its searches at once."""
         if action != "mark":
             return await super().act(action, args, kwargs)
-
-        async def work() -> Any:
-            requests = MarkRequests(farm_of(self.master))
-            return await requests.mark_incident(kwargs["incidentid"], **mark_asked(args))
-
-        return await rpc_errors(work())
+        requests = MarkRequests(farm_of(self.master))
+        return await requests.mark_incident(kwargs["incidentid"], **mark_asked(args))
 
 
 class BenchIncident(base.ResourceType):

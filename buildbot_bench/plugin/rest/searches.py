@@ -2,76 +2,26 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 from buildbot.data import base, types
 
+from buildbot_bench.api.requests import MarkAsked, MoreBoots, SearchQuestion
 from buildbot_bench.plugin.farm import farm_of
 from buildbot_bench.plugin.queries.judgements import judgement, newest_judgements
 from buildbot_bench.plugin.queries.searches import SearchViews
 from buildbot_bench.plugin.requests.marks import MarkRequests
-from buildbot_bench.plugin.requests.search_requests import (
-    MOST_ITERATIONS,
-    MoreBoots,
-    SearchQuestion,
-    SearchRequests,
-    measure_more,
-)
-from buildbot_bench.plugin.rest.access import priority_of
-from buildbot_bench.plugin.rest.endpoints import (
-    BenchEndpoint,
-    flag,
-    fraction,
-    newest,
-    number,
-    required_text,
-    rpc_errors,
-    text,
-)
+from buildbot_bench.plugin.requests.search_requests import SearchRequests, measure_more
+from buildbot_bench.plugin.rest.access import owner_of
+from buildbot_bench.plugin.rest.endpoints import BenchEndpoint, asked_for, newest
 
 LISTED = 50
 
 
-def register(master: Any) -> None:
-    """Add our resources to Buildbot's.
-
-    Buildbot 4.3 has a fixed list of modules and no public way to add one; `_scanModule` is what
-    it calls for each of them. A configuration that is read again finds them there.
-    """
-    if master.data.getResourceType(Search.name) is None:
-        master.data._scanModule(sys.modules[__name__])  # noqa: SLF001
-
-
-def _question(args: dict[str, Any]) -> SearchQuestion:
-    return SearchQuestion(
-        old=required_text(args, "old"),
-        new=required_text(args, "new"),
-        testbed=text(args, "testbed"),
-        workload=text(args, "workload"),
-        min_effect=fraction(args, "min_effect"),
-        error=fraction(args, "error"),
-        fix=text(args, "with"),
-        priority=priority_of(args),
-    )
-
-
-def _more_boots(args: dict[str, Any]) -> MoreBoots:
-    return MoreBoots(
-        revision=required_text(args, "revision"),
-        iterations=number(args, "iterations", least=1, most=MOST_ITERATIONS, default=1),
-        fresh=flag(args, "fresh"),
-    )
-
-
 def mark_asked(args: dict[str, Any]) -> dict[str, str]:
     """What somebody says, and who: whom Buildbot knows them as."""
-    return {
-        "kind": required_text(args, "mark"),
-        "fixed_by": text(args, "revision") or "",
-        "author": str(args.get("owner") or ""),
-    }
+    said = asked_for(MarkAsked, args)
+    return {"kind": said.mark, "fixed_by": said.revision, "author": owner_of(args)}
 
 
 class SearchEndpoint(BenchEndpoint):
@@ -90,18 +40,14 @@ class SearchEndpoint(BenchEndpoint):
         `cancel` answers with the state that the search is in then: one that has ended keeps its.
         """
         farm, number = farm_of(self.master), kwargs["searchid"]
-
-        async def work() -> Any:
-            match action:
-                case "cancel":
-                    return {"state": await SearchRequests(farm).cancel(number)}
-                case "mark":
-                    return await MarkRequests(farm).mark_search(number, **mark_asked(args))
-                case "measure":
-                    return await measure_more(farm, number, _more_boots(args))
-            return await BenchEndpoint.act(self, action, args, kwargs)
-
-        return await rpc_errors(work())
+        match action:
+            case "cancel":
+                return {"state": await SearchRequests(farm).cancel(number)}
+            case "mark":
+                return await MarkRequests(farm).mark_search(number, **mark_asked(args))
+            case "measure":
+                return await measure_more(farm, number, asked_for(MoreBoots, args))
+        return await super().act(action, args, kwargs)
 
 
 class SearchesEndpoint(BenchEndpoint):
@@ -120,18 +66,14 @@ class SearchesEndpoint(BenchEndpoint):
     async def act(self, action: str, args: dict[str, Any], kwargs: dict[str, Any]) -> Any:
         """`check` says what would be searched, `forecast` what it would cost; `start` starts it."""
         requests = SearchRequests(farm_of(self.master))
-        methods: dict[str, Callable[[], Awaitable[Any]]] = {
-            "check": lambda: requests.check(_question(args)),
-            "forecast": lambda: requests.forecast(_question(args)),
-            "start": lambda: requests.start(_question(args), str(args.get("owner") or "")),
-        }
-        if action not in methods:
-            return await super().act(action, args, kwargs)
-
-        async def work() -> Any:
-            return await methods[action]()
-
-        return await rpc_errors(work())
+        match action:
+            case "check":
+                return await requests.check(asked_for(SearchQuestion, args))
+            case "forecast":
+                return await requests.forecast(asked_for(SearchQuestion, args))
+            case "start":
+                return await requests.start(asked_for(SearchQuestion, args), owner_of(args))
+        return await super().act(action, args, kwargs)
 
 
 class ProbesEndpoint(BenchEndpoint):
@@ -181,12 +123,8 @@ class JudgementEndpoint(BenchEndpoint):
         """`mark` says what it was."""
         if action != "mark":
             return await super().act(action, args, kwargs)
-
-        async def work() -> Any:
-            requests = MarkRequests(farm_of(self.master))
-            return await requests.mark_verdict(kwargs["judgementid"], **mark_asked(args))
-
-        return await rpc_errors(work())
+        requests = MarkRequests(farm_of(self.master))
+        return await requests.mark_verdict(kwargs["judgementid"], **mark_asked(args))
 
 
 class Search(base.ResourceType):

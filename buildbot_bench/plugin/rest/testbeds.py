@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 from buildbot.data import base, types
 
+from buildbot_bench.api.requests import ReleaseAsked
 from buildbot_bench.plugin.broker.quarantine import release
 from buildbot_bench.plugin.farm import farm_of
 from buildbot_bench.plugin.queries.lab import testbed
-from buildbot_bench.plugin.rest.endpoints import BenchEndpoint, flag, rpc_errors
-
-
-def register(master: Any) -> None:
-    """Add our resources to Buildbot's, as `searches.register` does."""
-    if master.data.getResourceType(Testbed.name) is None:
-        master.data._scanModule(sys.modules[__name__])  # noqa: SLF001
+from buildbot_bench.plugin.rest.access import owner_of
+from buildbot_bench.plugin.rest.endpoints import BenchEndpoint, asked_for
 
 
 class TestbedEndpoint(BenchEndpoint):
@@ -36,14 +31,9 @@ class TestbedEndpoint(BenchEndpoint):
         """`release` ends its quarantine; with `false_alarm`, what it measured meanwhile counts."""
         if action != "release":
             return await super().act(action, args, kwargs)
-
-        async def work() -> None:
-            false_alarm = flag(args, "false_alarm")
-            by = str(args.get("owner") or "somebody")
-            farm = farm_of(self.master)
-            await release(farm, kwargs["testbed"], by=by, false_alarm=false_alarm)
-
-        await rpc_errors(work())
+        false_alarm = asked_for(ReleaseAsked, args).false_alarm
+        by = owner_of(args) or "somebody"
+        await release(farm_of(self.master), kwargs["testbed"], by=by, false_alarm=false_alarm)
         return {}
 
 

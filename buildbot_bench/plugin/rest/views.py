@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -105,12 +104,6 @@ async def mirror(farm: Farm) -> dict[str, str]:
 
 
 LISTED = 100
-
-
-def register(master: Any) -> None:
-    """Add these resources to Buildbot's, as searches.register does with its own."""
-    if master.data.getResourceType(BenchView.name) is None:
-        master.data._scanModule(sys.modules[__name__])  # noqa: SLF001
 
 
 class _Reading(BenchEndpoint):

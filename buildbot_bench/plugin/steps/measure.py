@@ -8,6 +8,7 @@ from buildbot.process.buildstep import BuildStep, ShellMixin
 from buildbot.process.results import EXCEPTION, FAILURE, RETRY, SKIPPED, SUCCESS
 from buildbot.util.twisted import async_to_deferred
 
+from buildbot_bench.api.states import ProbeState
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.profile import parse_folded, tidy_packets, tidy_places
 from buildbot_bench.core.wire import Event, FailureKind, Finished, Measured, Phase, Profiled
@@ -18,7 +19,6 @@ from buildbot_bench.plugin.db.states import (
     OPEN_PROFILES,
     ImageState,
     ProbeReason,
-    ProbeState,
     ProfileState,
 )
 from buildbot_bench.plugin.farm import Farm, farm_of

@@ -11,8 +11,9 @@ from email import message_from_bytes, policy
 
 import pytest
 
-from buildbot_bench.cli.answers import read_search
+from buildbot_bench.api.searches import SearchShown
 from buildbot_bench.core.figures import percent, size
+from buildbot_bench.core.json_reader import from_json
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.core.weekly import WEEK_S
 from buildbot_bench.plugin.broker.scheduler import Cycle
@@ -86,7 +87,7 @@ async def texts_of(served: ServedFarm, farm, number: int) -> dict[str, str]:
         "subject": mail.subject,
         "mail": message.get_body(("plain",)).get_content(),
         "mail as HTML": message.get_body(("html",)).get_content(),
-        "command": read_search(search).text,
+        "command": from_json(SearchShown, search).text,
         "card": page["card"],
         "badge": (await served.get(f"{PAGES}badge.svg")).body.decode(),
     }

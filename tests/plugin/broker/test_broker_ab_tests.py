@@ -8,6 +8,7 @@ import re
 
 import pytest
 
+from buildbot_bench.api.requests import ComparisonQuestion
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.evidence import MAX_FRUITLESS
 from buildbot_bench.plugin.broker.ab_tests import AbTests
@@ -15,10 +16,7 @@ from buildbot_bench.plugin.broker.issue import Issuer
 from buildbot_bench.plugin.db.states import Priority
 from buildbot_bench.plugin.queries.comparisons import ComparisonViews
 from buildbot_bench.plugin.queries.result_directory import directory_of
-from buildbot_bench.plugin.requests.comparison_requests import (
-    ComparisonQuestion,
-    ComparisonRequests,
-)
+from buildbot_bench.plugin.requests.comparison_requests import ComparisonRequests
 
 WOBBLE = (0.0, 0.004, -0.003, 0.005, -0.006)
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from buildbot_bench.api.requests import ComparisonQuestion, Extension
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.sharing import PersonPriority
 from buildbot_bench.plugin.broker.ab_tests import AbTests
@@ -14,11 +15,7 @@ from buildbot_bench.plugin.broker.withdrawn import LOOK_EVERY_S, UnapprovedPatch
 from buildbot_bench.plugin.db.rows import ProbeRequest
 from buildbot_bench.plugin.queries.comparisons import ComparisonViews
 from buildbot_bench.plugin.queries.turns import boots_of_a_day
-from buildbot_bench.plugin.requests.comparison_requests import (
-    ComparisonQuestion,
-    ComparisonRequests,
-)
-from buildbot_bench.plugin.requests.extensions import Extension
+from buildbot_bench.plugin.requests.comparison_requests import ComparisonRequests
 
 DAY_S = 24 * 3600.0
 PATCH = b'--- a/f\n+++ b/f\n@@ -1 +1 @@\n-1\n+system("rm -rf /")\n'

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from buildbot_bench.api.requests import ComparisonQuestion
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.plugin.broker.commit_queue import CommitQueue
 from buildbot_bench.plugin.broker.commit_watch import CommitWatch
@@ -16,10 +17,7 @@ from buildbot_bench.plugin.db.schema import COMMIT
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.branches import branch_to_name
 from buildbot_bench.plugin.queries.comparisons import ComparisonViews
-from buildbot_bench.plugin.requests.comparison_requests import (
-    ComparisonQuestion,
-    ComparisonRequests,
-)
+from buildbot_bench.plugin.requests.comparison_requests import ComparisonRequests
 from tests.fakes.database import rows_of
 from tests.fakes.past import Past, boots
 from tests.gitrepo import Commit, add_commits, git, make_repository, numbered

@@ -9,6 +9,7 @@ import pytest
 from buildbot.process.properties import Properties
 from twisted.internet import reactor, task
 
+from buildbot_bench.api.requests import ComparisonQuestion
 from buildbot_bench.core.ab_test import result_files, text
 from buildbot_bench.core.json_model import to_json
 from buildbot_bench.core.profile import parse_folded, parse_pmc_graph
@@ -20,10 +21,7 @@ from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.outbox.mail_outbox import MailOutbox
 from buildbot_bench.plugin.queries.comparisons import ComparisonViews
 from buildbot_bench.plugin.queries.result_directory import directory_of
-from buildbot_bench.plugin.requests.comparison_requests import (
-    ComparisonQuestion,
-    ComparisonRequests,
-)
+from buildbot_bench.plugin.requests.comparison_requests import ComparisonRequests
 from tests.fakes.past import Past, boots
 from tests.fakes.smtp import Postmaster, running
 

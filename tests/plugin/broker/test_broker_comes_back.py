@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from buildbot_bench.api.requests import MoreBoots, SearchQuestion
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.plugin.broker.scheduler import Cycle
 from buildbot_bench.plugin.requests.marks import MarkRequests
-from buildbot_bench.plugin.requests.search_requests import (
-    MoreBoots,
-    SearchQuestion,
-    SearchRequests,
-    measure_more,
-)
+from buildbot_bench.plugin.requests.search_requests import SearchRequests, measure_more
 from tests.fakes.control import DAY_S, WITH_CONTROL, answer_control
 from tests.fakes.past import boots
 from tests.fakes.removed import WAYS, lab_answers, level, worked

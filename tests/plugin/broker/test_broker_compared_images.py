@@ -7,6 +7,7 @@ from collections import Counter
 
 import pytest
 
+from buildbot_bench.api.requests import ComparisonQuestion, Extension
 from buildbot_bench.core.ab_test import BootLimits
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.wire import ONE_IMAGE
@@ -16,11 +17,7 @@ from buildbot_bench.plugin.db.ab_test_rows import AbTestImage
 from buildbot_bench.plugin.db.states import Priority
 from buildbot_bench.plugin.queries.comparisons import ComparisonViews
 from buildbot_bench.plugin.queries.result_directory import directory_of
-from buildbot_bench.plugin.requests.comparison_requests import (
-    ComparisonQuestion,
-    ComparisonRequests,
-)
-from buildbot_bench.plugin.requests.extensions import Extension
+from buildbot_bench.plugin.requests.comparison_requests import ComparisonRequests
 
 pytestmark = pytest.mark.both_databases
 

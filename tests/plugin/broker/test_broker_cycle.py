@@ -6,12 +6,10 @@ import pytest
 from buildbot.config.errors import ConfigErrors
 from twisted.python import log
 
+from buildbot_bench.api.requests import ComparisonQuestion
 from buildbot_bench.plugin.broker import BenchBroker
 from buildbot_bench.plugin.broker.scheduler import Cycle
-from buildbot_bench.plugin.requests.comparison_requests import (
-    ComparisonQuestion,
-    ComparisonRequests,
-)
+from buildbot_bench.plugin.requests.comparison_requests import ComparisonRequests
 from tests.fakes.removed import worked
 from tests.gitrepo import add_commits, make_repository, numbered
 

@@ -6,17 +6,13 @@ import hashlib
 
 import pytest
 
+from buildbot_bench.api.requests import MoreBoots, SearchQuestion
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.variant import parse_recipe
 from buildbot_bench.plugin.broker.searching import Searching
 from buildbot_bench.plugin.queries.evidence import gather
 from buildbot_bench.plugin.queries.reports import report_of
-from buildbot_bench.plugin.requests.search_requests import (
-    MoreBoots,
-    SearchQuestion,
-    SearchRequests,
-    measure_more,
-)
+from buildbot_bench.plugin.requests.search_requests import SearchRequests, measure_more
 from buildbot_bench.render.text import report_text
 from tests.fakes.past import Past, boots
 from tests.gitrepo import Commit, make_repository
@@ -93,7 +89,7 @@ async def searched(farm, past) -> set[tuple[str, bool]]:
 
 
 async def test_the_culprit_is_found_where_nothing_works_without_the_fix(farm, past, story):
-    told = await SearchRequests(farm).start(SearchQuestion(old="r1", new="r12", fix="r9"), "ann")
+    told = await SearchRequests(farm).start(SearchQuestion(old="r1", new="r12", with_="r9"), "ann")
     booted = await searched(farm, past)
     search = await farm.store.search(told["searchid"])
     assert search.state == "found"
@@ -113,7 +109,7 @@ async def test_without_it_the_culprit_is_one_of_those_that_panic(farm, past):
 
 
 async def test_the_report_says_where_the_fix_is_and_how_to_repeat_it(farm, past, story):
-    told = await SearchRequests(farm).start(SearchQuestion(old="r1", new="r12", fix="r9"), "ann")
+    told = await SearchRequests(farm).start(SearchQuestion(old="r1", new="r12", with_="r9"), "ann")
     await searched(farm, past)
     fix = story[1][REPAIRED - 1][:12]
     text = report_text(await report_of(farm, await farm.store.search(told["searchid"])))
@@ -126,13 +122,13 @@ async def test_the_report_says_where_the_fix_is_and_how_to_repeat_it(farm, past,
 async def test_what_was_measured_without_the_fix_counts_only_where_it_does_not_fit(farm, past):
     for position in (2, 5, 10):
         await past.measured(position, boots(1e6))
-    told = await SearchRequests(farm).start(SearchQuestion(old="r1", new="r12", fix="r9"), "ann")
+    told = await SearchRequests(farm).start(SearchQuestion(old="r1", new="r12", with_="r9"), "ann")
     inputs = await gather(farm, await farm.store.search(told["searchid"]))
     assert {m.position + 1 for m in inputs.evidence.measurements} == {2, 10}
 
 
 async def test_a_person_who_measures_a_revision_gets_what_the_search_builds(farm, past, story):
-    told = await SearchRequests(farm).start(SearchQuestion(old="r1", new="r12", fix="r9"), "ann")
+    told = await SearchRequests(farm).start(SearchQuestion(old="r1", new="r12", with_="r9"), "ann")
     fix = story[1][REPAIRED - 1][:12]
     wanted = {("r5", False): (f"r5+commit:{fix}", 0), ("r5", True): (f"r5+commit:{fix}", 1)}
     wanted |= {("r2", False): ("r2", 0), ("r10", False): ("r10", 0)}
@@ -157,7 +153,7 @@ async def fix_of(farm) -> str:
 
 
 async def test_a_search_without_it_takes_no_notice_of_images_with_it(farm, past):
-    await SearchRequests(farm).start(SearchQuestion(old="r1", new="r12", fix="r9"), "ann")
+    await SearchRequests(farm).start(SearchQuestion(old="r1", new="r12", with_="r9"), "ann")
     await searched(farm, past)
     told = await SearchRequests(farm).start(SearchQuestion(old="r1", new="r12"), "ann")
     inputs = await gather(farm, await farm.store.search(told["searchid"]))
@@ -165,7 +161,7 @@ async def test_a_search_without_it_takes_no_notice_of_images_with_it(farm, past)
 
 
 async def test_the_patch_is_kept_for_the_builders(farm, story):
-    await SearchRequests(farm).start(SearchQuestion(old="r1", new="r12", fix="r9"), "ann")
+    await SearchRequests(farm).start(SearchQuestion(old="r1", new="r12", with_="r9"), "ann")
     (search,) = await farm.store.searches()
     patch = await farm.store.patch(search.fix_patch)
     assert search.fix_sha == story[1][REPAIRED - 1]
@@ -182,5 +178,5 @@ async def test_the_patch_is_kept_for_the_builders(farm, story):
 )
 async def test_a_fix_that_is_none_starts_nothing(farm, fix, complaint):
     with pytest.raises(UsageError, match=complaint):
-        await SearchRequests(farm).start(SearchQuestion(old="r1", new="r12", fix=fix), "ann")
+        await SearchRequests(farm).start(SearchQuestion(old="r1", new="r12", with_=fix), "ann")
     assert await farm.store.searches() == []

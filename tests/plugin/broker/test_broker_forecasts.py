@@ -6,8 +6,9 @@ import pytest
 from twisted.internet import reactor
 from twisted.internet.task import deferLater
 
+from buildbot_bench.api.requests import SearchQuestion
 from buildbot_bench.plugin.broker.forecasts import Forecasts
-from buildbot_bench.plugin.requests.search_requests import SearchQuestion, SearchRequests
+from buildbot_bench.plugin.requests.search_requests import SearchRequests
 from tests.fakes.past import boots
 
 pytestmark = pytest.mark.both_databases

@@ -6,14 +6,12 @@ from shutil import copyfile
 
 import pytest
 
+from buildbot_bench.api.requests import ComparisonQuestion
 from buildbot_bench.plugin.broker.judging import Judging
 from buildbot_bench.plugin.broker.scheduler import Cycle
 from buildbot_bench.plugin.queries.comparisons import ComparisonViews
 from buildbot_bench.plugin.queries.searches import SearchViews
-from buildbot_bench.plugin.requests.comparison_requests import (
-    ComparisonQuestion,
-    ComparisonRequests,
-)
+from buildbot_bench.plugin.requests.comparison_requests import ComparisonRequests
 from tests.fakes.past import boots
 from tests.fakes.removed import APU_REMOVED, BOTH, WAYS, lab_answers, level, worked
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from buildbot_bench.api.requests import ComparisonQuestion, SearchQuestion
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.plugin.broker.commit_queue import CommitQueue
 from buildbot_bench.plugin.broker.commit_watch import CommitWatch
@@ -14,11 +15,8 @@ from buildbot_bench.plugin.broker.issue import Issuer
 from buildbot_bench.plugin.broker.removed import RemovedTestbeds
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.branches import first_branch, known_branches, watched_branches
-from buildbot_bench.plugin.requests.comparison_requests import (
-    ComparisonQuestion,
-    ComparisonRequests,
-)
-from buildbot_bench.plugin.requests.search_requests import SearchQuestion, SearchRequests
+from buildbot_bench.plugin.requests.comparison_requests import ComparisonRequests
+from buildbot_bench.plugin.requests.search_requests import SearchRequests
 from tests.gitrepo import add_commits, git, make_repository, numbered
 
 NAMES = ("main", "fork:main")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from buildbot_bench.api.requests import ComparisonQuestion, MoreBoots
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.core.wire import FailureKind
@@ -20,12 +21,9 @@ from buildbot_bench.plugin.db.store import BenchStore
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.queries.history import series_list
 from buildbot_bench.plugin.queries.searches import SearchViews
-from buildbot_bench.plugin.requests.comparison_requests import (
-    ComparisonQuestion,
-    ComparisonRequests,
-)
+from buildbot_bench.plugin.requests.comparison_requests import ComparisonRequests
 from buildbot_bench.plugin.requests.marks import MarkRequests
-from buildbot_bench.plugin.requests.search_requests import MoreBoots, measure_more
+from buildbot_bench.plugin.requests.search_requests import measure_more
 from tests.fakes.past import Past, boots
 from tests.fakes.removed import level, worked
 from tests.gitrepo import add_commits, numbered

@@ -6,6 +6,7 @@ import hashlib
 
 import pytest
 
+from buildbot_bench.api.requests import ComparisonQuestion
 from buildbot_bench.core.read_files import ReadFiles, pack_read_files
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.plugin.artefacts import ArtefactMissingError
@@ -14,10 +15,7 @@ from buildbot_bench.plugin.broker.collect import Collector
 from buildbot_bench.plugin.broker.issue import Issuer
 from buildbot_bench.plugin.broker.retention import AT_ONCE, LOOK_EVERY_S, Retention
 from buildbot_bench.plugin.db.samples import DELETED
-from buildbot_bench.plugin.requests.comparison_requests import (
-    ComparisonQuestion,
-    ComparisonRequests,
-)
+from buildbot_bench.plugin.requests.comparison_requests import ComparisonRequests
 from buildbot_bench.plugin.rest.views import kernels
 from tests.fakes.past import Past
 

@@ -10,10 +10,11 @@ from buildbot.www.rest import BadJsonRpc2
 from twisted.internet import reactor, task
 from twisted.internet.defer import Deferred
 
+from buildbot_bench.api.requests import SearchQuestion
 from buildbot_bench.core.errors import InfraError, NotYetError
 from buildbot_bench.plugin.broker.commit_watch import CommitWatch
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.requests.search_requests import SearchQuestion, SearchRequests
+from buildbot_bench.plugin.requests.search_requests import SearchRequests
 from buildbot_bench.plugin.requests.variants import find_variant
 from buildbot_bench.plugin.rest.endpoints import NOT_YET, rpc_errors
 from buildbot_bench.plugin.rest.views import mirror

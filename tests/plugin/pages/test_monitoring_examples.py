@@ -13,8 +13,9 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from ruamel.yaml import YAML
 
+from buildbot_bench.api.states import ProbeState, SearchState
 from buildbot_bench.plugin.broker.quarantine import ControlImages
-from buildbot_bench.plugin.db.states import ImageState, ProbeState, SearchState
+from buildbot_bench.plugin.db.states import ImageState
 from buildbot_bench.plugin.pages.metrics import metrics
 from tests.fakes.control import WITH_CONTROL, answer_control
 

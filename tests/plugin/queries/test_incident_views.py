@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from buildbot_bench.api.requests import MoreBoots
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.incident import Breakage, Ending
 from buildbot_bench.plugin.db.incident_rows import Recovery
@@ -12,7 +13,7 @@ from buildbot_bench.plugin.queries.commit_views import commit_in_search
 from buildbot_bench.plugin.queries.history import marks_of
 from buildbot_bench.plugin.queries.searches import SearchViews, reports, strip
 from buildbot_bench.plugin.requests.marks import MarkRequests
-from buildbot_bench.plugin.requests.search_requests import MoreBoots, measure_more
+from buildbot_bench.plugin.requests.search_requests import measure_more
 from buildbot_bench.render.badge import Tone
 
 pytestmark = pytest.mark.both_databases

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from buildbot_bench.api.requests import MoreBoots
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.plugin.broker.follow_ups import Remeasuring
@@ -12,7 +13,7 @@ from buildbot_bench.plugin.broker.searching import Searching
 from buildbot_bench.plugin.queries.judgements import record_json
 from buildbot_bench.plugin.queries.reports import report_of
 from buildbot_bench.plugin.requests.marks import NOBODY, MarkRequests
-from buildbot_bench.plugin.requests.search_requests import MoreBoots, measure_more
+from buildbot_bench.plugin.requests.search_requests import measure_more
 from tests.fakes.past import boots
 
 pytestmark = pytest.mark.both_databases

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 from twisted.internet.defer import Deferred
 
+from buildbot_bench.api.requests import SearchQuestion
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import use
-from buildbot_bench.plugin.requests.search_requests import SearchQuestion, SearchRequests
+from buildbot_bench.plugin.requests.search_requests import SearchRequests
 from tests.fakes.past import Past, boots
 from tests.gitrepo import git, make_repository, numbered
 from tests.plugin.farm.test_series import TWINS

@@ -22,6 +22,7 @@ from twisted.python import log
 from twisted.python.log import textFromEventDict
 from twisted.web.test.requesthelper import DummyRequest
 
+from buildbot_bench.api.requests import ComparisonQuestion
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.plugin.requests.comparison_requests import ComparisonRequests
 from buildbot_bench.plugin.rest import comparisons, incidents, searches, testbeds, views
@@ -32,9 +33,10 @@ from buildbot_bench.plugin.rest.access import (
     BenchAuth,
     BenchAuthz,
     may,
-    priority_of,
     require,
 )
+from buildbot_bench.plugin.rest.endpoints import asked_for
+from buildbot_bench.plugin.service import register_resources
 from tests.readme import blocks
 
 
@@ -117,16 +119,19 @@ class TestRoles:
         assert not may(self.asked("bob", sent), APPROVE)
 
     def test_a_high_priority_is_for_those_who_control(self):
-        assert priority_of(self.asked("bob", {})) == "normal"
-        assert priority_of(self.asked("bob", {"priority": "low"})) == "low"
-        with pytest.raises(Forbidden, match="you need to have role 'bench'"):
-            priority_of(self.asked("bob", {"priority": "high"}))
-        assert priority_of(self.asked("ann", {"priority": "high"})) == "high"
+        def priority(user, **said):
+            return asked_for(ComparisonQuestion, self.asked(user, said)).priority
 
-    @pytest.mark.parametrize("value", ["urgent", "", None, 3, ["high"], {"high": 1}])
+        assert priority("bob") == "normal"
+        assert priority("bob", priority="low") == "low"
+        with pytest.raises(Forbidden, match="you need to have role 'bench'"):
+            priority("bob", priority="high")
+        assert priority("ann", priority="high") == "high"
+
+    @pytest.mark.parametrize("value", ["urgent", "", 3, ["high"], {"high": 1}])
     def test_another_priority_is_refused(self, value):
         with pytest.raises(UsageError, match="must be one of low, normal, high, not"):
-            priority_of(self.asked("ann", {"priority": value}))
+            asked_for(ComparisonQuestion, self.asked("ann", {"priority": value}))
 
     def test_another_authorisation_has_decided_itself(self):
         assert may({"owner": "bob"}, APPROVE)
@@ -144,8 +149,7 @@ async def readmes_example() -> BenchAuthz:
     exec(example, told)
     resources = connector.DataConnector()
     await resources.setServiceParent(MasterService())
-    for ours in (searches, testbeds, comparisons, incidents, views):
-        ours.register(SimpleNamespace(data=resources))
+    register_resources(SimpleNamespace(data=resources))
     told["authz"].setMaster(SimpleNamespace(data=resources))
     return told["authz"]
 
@@ -228,7 +232,7 @@ async def test_who_may_do_what_to_whose_comparison(farm, master, asked, state, a
     for user in USERS:
         path = ("bench", "comparisons")
         if action != "start":
-            question = comparisons.question_of(START | {"owner": user})
+            question = asked_for(ComparisonQuestion, START | {"owner": user})
             owner = user if state == "own" else "ann"
             made = await ComparisonRequests(farm).start(question, owner)
             row = await store.ab_test(made["comparisonid"])

@@ -7,9 +7,9 @@ import base64
 import pytest
 from buildbot.www.rest import BadJsonRpc2
 
+from buildbot_bench.api.requests import ComparisonQuestion, Extension
 from buildbot_bench.core.errors import InfraError, UsageError
-from buildbot_bench.plugin.rest.comparisons import extension_of, question_of
-from buildbot_bench.plugin.rest.endpoints import rpc_errors
+from buildbot_bench.plugin.rest.endpoints import asked_for, rpc_errors
 
 pytestmark = pytest.mark.both_databases
 
@@ -17,7 +17,7 @@ PAIR = {"variants": ["r4", "r4+VIMAGE"]}
 
 
 def test_what_is_not_said_is_left_to_the_farm():
-    question = question_of(PAIR)
+    question = asked_for(ComparisonQuestion, PAIR)
     assert (question.testbeds, question.workloads, question.iterations) == ((), (), 5)
     assert question.min_effect is None
     assert question.patches == {}
@@ -25,7 +25,9 @@ def test_what_is_not_said_is_left_to_the_farm():
 
 def test_files_come_in_base64():
     body = b"--- a\xe9"
-    question = question_of(PAIR | {"patches": {"x": base64.b64encode(body).decode()}})
+    question = asked_for(
+        ComparisonQuestion, PAIR | {"patches": {"x": base64.b64encode(body).decode()}}
+    )
     assert question.patches == {"x": body}
 
 
@@ -51,15 +53,15 @@ def test_files_come_in_base64():
 )
 def test_a_wrong_parameter_is_named(wrong, complaint):
     with pytest.raises(UsageError) as caught:
-        question_of(PAIR | wrong)
+        asked_for(ComparisonQuestion, PAIR | wrong)
     assert complaint in str(caught.value)
 
 
 def test_an_extension_may_ask_for_nothing_but_to_go_on():
-    asked = extension_of({})
-    assert (asked.variants, asked.iterations, asked.more) == ((), None, 0)
-    asked = extension_of({"variants": ["r9"], "labels": {"r9": "IFLIB"}, "more": 5})
-    assert (asked.variants, asked.labels, asked.more) == (("r9",), {"r9": "IFLIB"}, 5)
+    more = asked_for(Extension, {})
+    assert (more.variants, more.iterations, more.more) == ((), None, 0)
+    more = asked_for(Extension, {"variants": ["r9"], "labels": {"r9": "IFLIB"}, "more": 5})
+    assert (more.variants, more.labels, more.more) == (("r9",), {"r9": "IFLIB"}, 5)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +75,7 @@ def test_an_extension_may_ask_for_nothing_but_to_go_on():
 )
 def test_a_wrong_parameter_of_an_extension_is_named(wrong, complaint):
     with pytest.raises(UsageError) as caught:
-        extension_of(wrong)
+        asked_for(Extension, wrong)
     assert complaint in str(caught.value)
 
 

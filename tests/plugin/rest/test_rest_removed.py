@@ -15,15 +15,14 @@ from twisted.internet.defer import Deferred
 from twisted.web.resource import getChildForRequest
 from twisted.web.test.requesthelper import DummyRequest
 
+from buildbot_bench.api.requests import ComparisonQuestion
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.plugin.db.finding_rows import VerdictGrounds
 from buildbot_bench.plugin.pages.application import BenchPages
-from buildbot_bench.plugin.requests.comparison_requests import (
-    ComparisonQuestion,
-    ComparisonRequests,
-)
+from buildbot_bench.plugin.requests.comparison_requests import ComparisonRequests
 from buildbot_bench.plugin.requests.marks import MarkRequests
 from buildbot_bench.plugin.rest import comparisons, incidents, searches, testbeds, views
+from buildbot_bench.plugin.service import register_resources
 from tests.fakes.past import boots
 from tests.fakes.removed import WAYS
 
@@ -119,8 +118,7 @@ async def answered(master, path: str):
     """What Buildbot's REST interface would answer."""
     buildbots = connector.DataConnector()
     await buildbots.setServiceParent(MasterService())
-    for module in MODULES:
-        module.register(SimpleNamespace(data=buildbots))
+    register_resources(SimpleNamespace(data=buildbots))
     endpoint, kwargs = buildbots.getEndpoint(tuple(path.strip("/").split("/")))
     endpoint.master = master
     return await endpoint.get(ResultSpec(), kwargs)

@@ -10,9 +10,10 @@ from buildbot.data.resultspec import ResultSpec
 from buildbot.util.service import MasterService
 from buildbot.www.rest import JSONRPC_CODES, BadJsonRpc2
 
+from buildbot_bench.api.requests import SearchQuestion
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.plugin.requests.search_requests import SearchQuestion
 from buildbot_bench.plugin.rest import searches
+from buildbot_bench.plugin.rest.endpoints import asked_for, register
 from buildbot_bench.plugin.rest.searches import (
     LISTED,
     JudgementEndpoint,
@@ -35,40 +36,40 @@ def endpoint(farm, master):
 
 
 def test_a_question_is_read_as_it_was_asked():
-    asked = {"testbed": "apu", "workload": "pf", "min_effect": 0.1, "error": 0.05, "owner": "ann"}
-    assert searches._question(ENDS | asked) == SearchQuestion(
+    said = {"testbed": "apu", "workload": "pf", "min_effect": 0.1, "error": 0.05, "owner": "ann"}
+    assert asked_for(SearchQuestion, ENDS | said) == SearchQuestion(
         old="r1", new="r11", testbed="apu", workload="pf", min_effect=0.1, error=0.05
     )
 
 
 def test_what_is_not_said_is_left_to_the_farm():
-    assert searches._question(dict(ENDS)) == SearchQuestion(old="r1", new="r11")
+    assert asked_for(SearchQuestion, dict(ENDS)) == SearchQuestion(old="r1", new="r11")
 
 
 @pytest.mark.parametrize("name", ["old", "new"])
 @pytest.mark.parametrize("empty", [None, ""])
 def test_both_ends_must_be_named(name, empty):
     with pytest.raises(UsageError, match=f"the parameter '{name}' is missing"):
-        searches._question(ENDS | {name: empty})
+        asked_for(SearchQuestion, ENDS | {name: empty})
 
 
 @pytest.mark.parametrize("name", ["old", "new", "testbed", "workload"])
 @pytest.mark.parametrize("value", [5, ["r1"], {"r": 1}, True])
 def test_what_should_be_text_and_is_not_is_named(name, value):
     with pytest.raises(UsageError, match=f"the parameter '{name}' must be text"):
-        searches._question(ENDS | {name: value})
+        asked_for(SearchQuestion, ENDS | {name: value})
 
 
 @pytest.mark.parametrize("name", ["min_effect", "error"])
 @pytest.mark.parametrize("value", [0, 1, -0.1, 2, "0.1", True, float("nan"), float("inf"), [0.1]])
 def test_what_should_be_a_fraction_and_is_not_is_named(name, value):
     with pytest.raises(UsageError, match=f"the parameter '{name}' must lie between 0 and 1"):
-        searches._question(ENDS | {name: value})
+        asked_for(SearchQuestion, ENDS | {name: value})
 
 
 def test_a_long_answer_to_a_long_mistake_is_cut():
     with pytest.raises(UsageError) as error:
-        searches._question(ENDS | {"testbed": ["x" * 10_000]})
+        asked_for(SearchQuestion, ENDS | {"testbed": ["x" * 10_000]})
     assert len(str(error.value)) < 200
 
 
@@ -187,7 +188,7 @@ async def test_our_resources_are_found_among_buildbots_and_stay_there_when_it_is
     buildbots = connector.DataConnector()
     await buildbots.setServiceParent(MasterService())
     for _ in range(2):
-        searches.register(SimpleNamespace(data=buildbots))
+        register(SimpleNamespace(data=buildbots), searches.Search)
     found, arguments = buildbots.getEndpoint(("bench", "searches", "7"))
     assert (type(found), arguments) == (SearchEndpoint, {"searchid": 7})
     assert isinstance(buildbots.getEndpoint(("bench", "judgements"))[0], JudgementsEndpoint)

@@ -15,6 +15,7 @@ from buildbot_bench.plugin.broker.quarantine import ControlImages
 from buildbot_bench.plugin.pages.metrics import metrics
 from buildbot_bench.plugin.queries.lab import lab
 from buildbot_bench.plugin.rest import testbeds
+from buildbot_bench.plugin.rest.endpoints import register
 from tests.fakes.control import WITH_CONTROL, answer_control
 
 pytestmark = pytest.mark.both_databases
@@ -46,7 +47,7 @@ async def shown_of(farm, name: str = "apu"):
 async def endpoint(master, path: str):
     buildbots = connector.DataConnector()
     await buildbots.setServiceParent(MasterService())
-    testbeds.register(SimpleNamespace(data=buildbots))
+    register(SimpleNamespace(data=buildbots), testbeds.Testbed)
     found, kwargs = buildbots.getEndpoint(tuple(path.split("/")))
     found.master = master
     return found, kwargs

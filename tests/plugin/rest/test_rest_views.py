@@ -16,6 +16,7 @@ from twisted.web.test.requesthelper import DummyRequest
 from buildbot_bench.core.limits import EXPORTED_ROWS
 from buildbot_bench.plugin.pages.application import BenchPages
 from buildbot_bench.plugin.rest import views
+from buildbot_bench.plugin.rest.endpoints import register
 
 pytestmark = pytest.mark.both_databases
 
@@ -24,7 +25,7 @@ async def reading(master, path, **asked):
     """What Buildbot's REST interface would answer."""
     buildbots = connector.DataConnector()
     await buildbots.setServiceParent(MasterService())
-    views.register(SimpleNamespace(data=buildbots))
+    register(SimpleNamespace(data=buildbots), views.BenchView)
     endpoint, kwargs = buildbots.getEndpoint(tuple(path.split("/")))
     endpoint.master = master
     return await endpoint.get(ResultSpec(**asked), kwargs)
@@ -103,7 +104,7 @@ async def test_resources_are_registered_once_however_often_buildbot_is_reconfigu
     buildbots = connector.DataConnector()
     await buildbots.setServiceParent(MasterService())
     for _ in range(2):
-        views.register(SimpleNamespace(data=buildbots))
+        register(SimpleNamespace(data=buildbots), views.BenchView)
     assert buildbots.getEndpoint(("bench", "lab"))
 
 

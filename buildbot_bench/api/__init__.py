@@ -1,0 +1,1 @@
+"""What REST gives and takes, as frozen dataclasses: commands read it by them."""

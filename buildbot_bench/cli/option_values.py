@@ -1,0 +1,98 @@
+"""The values of options, read from their texts; argparse names the option in a complaint."""
+
+from __future__ import annotations
+
+import re
+from argparse import ArgumentTypeError
+from collections.abc import Callable
+from urllib.parse import urlsplit
+
+from buildbot_bench.cli.requests import BootsWanted
+from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.legible import quoted
+from buildbot_bench.core.limits import GIB, MIB, MOST_IMAGES
+
+DEFAULT_FARM = "http://localhost:8010"
+_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+_SIZES = {"M": MIB, "G": GIB}
+
+
+def known_number(what: str, command: str) -> Callable[[str], int]:
+    """Reads the number of a search or a comparison, from 1 on; the complaint names the command."""
+
+    def read(text: str) -> int:
+        if not re.fullmatch(r"[1-9][0-9]{0,17}", text):
+            raise ArgumentTypeError(f"{quoted(text)} is no {what}; `{command} --list` shows them")
+        return int(text)
+
+    return read
+
+
+def fraction(text: str) -> float:
+    """`2%` or `0.02`."""
+    match = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)\s*(%?)", text)
+    value = float(match[1]) / (100 if match[2] else 1) if match else 0.0
+    if not 0 < value < 1:
+        raise ArgumentTypeError(f"{quoted(text)} is no share; write 2% or 0.02")
+    return value
+
+
+def duration_s(text: str) -> float:
+    """`90s`, `15m` or `2h`, in seconds."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text)
+    if match is None:
+        raise ArgumentTypeError(f"{quoted(text)} is no time; write 90s, 15m or 2h")
+    return float(match[1]) * _SECONDS[match[2]]
+
+
+def size(text: str) -> int:
+    """`500M` or `8G`, in bytes."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([MG])", text)
+    if match is None:
+        raise ArgumentTypeError(f"{quoted(text)} is no size; write 500M or 8G")
+    return int(float(match[1]) * _SIZES[match[2]])
+
+
+def positive(text: str) -> int:
+    """A number from 1 to 9999."""
+    if not re.fullmatch(r"[1-9][0-9]{0,3}", text):
+        raise ArgumentTypeError(f"{quoted(text)} is no number from 1 to 9999")
+    return int(text)
+
+
+def processors(text: str) -> tuple[int, ...]:
+    """`2`, or `2,3`."""
+    if not re.fullmatch(r"\d{1,4}(,\d{1,4})*", text):
+        raise ArgumentTypeError(f"{quoted(text)} names no processors; write 2 or 2,3")
+    return tuple(map(int, text.split(",")))
+
+
+def boots_wanted(text: str) -> BootsWanted:
+    """`10`, or `+5` more than there are."""
+    if not re.fullmatch(r"\+?[0-9]{1,6}", text, re.ASCII):
+        raise ArgumentTypeError(
+            f"{quoted(text)} is no number of boots; as in -n 10, or -n +5 beside --extend"
+        )
+    return BootsWanted(number=int(text), more=text.startswith("+"))
+
+
+def images_wanted(text: str) -> int:
+    """How many images of each variant there may be."""
+    if not re.fullmatch(r"[0-9]{1,3}", text, re.ASCII) or not 1 <= int(text) <= MOST_IMAGES:
+        raise ArgumentTypeError(f"{quoted(text)} is no number from 1 to {MOST_IMAGES}")
+    return int(text)
+
+
+def farm_url(text: str) -> str:
+    """A farm's URL, as it is written on the command line or in the environment."""
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        parts = urlsplit("")
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise UsageError(f"{quoted(text)} is no farm's URL", hint=f"write it as {DEFAULT_FARM}")
+    if parts.username is not None:
+        raise UsageError(
+            "the farm's URL holds a user", hint="name it with --user and --password-file"
+        )
+    return text
