@@ -16,7 +16,7 @@ from buildbot_bench.plugin.db.states import (
 )
 from buildbot_bench.plugin.farm import Farm
 
-_OPEN = ALARMS | {JudgementState.SUSPICION}
+_OPEN = {*ALARMS, JudgementState.SUSPICION}
 
 
 async def take_up(farm: Farm, mark: MarkRow) -> None:

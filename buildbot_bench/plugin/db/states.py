@@ -117,7 +117,7 @@ class ProfileState(StrEnum):
     FAILED = "failed"
 
 
-ALARMS = frozenset({JudgementState.REGRESSION, JudgementState.IMPROVEMENT})
+ALARMS = (JudgementState.REGRESSION, JudgementState.IMPROVEMENT)
 UNBUILT = (ImageState.WANTED, ImageState.BUILDING)
 UNSENT = frozenset({ReportState.NEW, ReportState.SENDING})
 # Searches that the broker still works on, and those that found something.
