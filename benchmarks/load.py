@@ -192,7 +192,7 @@ async def _end_a_boot(farm: Farm) -> None:
     await farm.store.add_iteration(
         probe=probe, ordinal=0, unit="pps", value=1e6, failure=None, at_s=now, duration_s=30.0
     )
-    await farm.store.change_probe(probe, state=ProbeState.DONE, ended_at=now)
+    await farm.store.change(probe, state=ProbeState.DONE, ended_at=now)
 
 
 async def _push(farm: Farm) -> None:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
+from buildbot_bench.core.condition import Condition, Disk
 from buildbot_bench.core.errors import BenchError
-from buildbot_bench.core.operations import Condition, Disk
 from buildbot_bench.demo.on_disk import master_since_s
 from buildbot_bench.demo.place import FarmPlace
 from buildbot_bench.history import MirrorHistory, mirror_path

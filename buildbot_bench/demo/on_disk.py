@@ -1,4 +1,4 @@
-"""The directories and processes of a farm, as the records that invariants check."""
+"""The directories and processes of a farm, as verify and doctor read them."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from pathlib import Path
 
 from buildbot_bench.archives.apart import contents_apart
 from buildbot_bench.core.errors import InfraError, UntestableRevision
-from buildbot_bench.core.operations import BootFacts, FarmProcess, LabJob, WrongDigest
 from buildbot_bench.core.wire import Measured
 from buildbot_bench.demo.leftovers import running
 from buildbot_bench.demo.manifest import digest_of
 from buildbot_bench.lab.job import Job
 from buildbot_bench.lab.locks import is_locked
+from buildbot_bench.plugin.operations.boots import Boot, FarmProcess, LabJob
+from buildbot_bench.plugin.operations.values import check_digest
+from buildbot_bench.plugin.operations.violations import Violation
 
 # What the broker calls its jobs: a person's have another form of name (lab/asking.py).
 _TOKEN = re.compile(r"[0-9a-f]{32}")
@@ -56,9 +58,9 @@ def _lab_job(job: Job, where: Path) -> LabJob:
     )
 
 
-def _boot(event: Measured) -> BootFacts:
-    values: Mapping[str, float | None] = dict(event.values) or {"": None}
-    return BootFacts(ordinal=event.ordinal, values=values)
+def _boot(event: Measured) -> Boot:
+    values: Mapping[str, float | None] = event.values or {"": None}
+    return event.ordinal, frozenset(values.items())
 
 
 def artefact_files(master: Path) -> dict[str, int]:
@@ -71,9 +73,9 @@ def artefact_files(master: Path) -> dict[str, int]:
     return found
 
 
-def wrong_kernels(
+def check_kernels(
     master: Path, digests: Iterable[str], images: Mapping[str, Sequence[tuple[str, str]]]
-) -> Iterator[WrongDigest]:
+) -> Iterator[Violation]:
     """Find artefacts that are not what their names say, and images of another kernel than theirs.
 
     `images` are rows and their kernel digests by the artefact that tells them.
@@ -83,12 +85,13 @@ def wrong_kernels(
         with suppress(FileNotFoundError):  # reported by its size, or deleted meanwhile
             known = path.stat()
             key = (path, known.st_size, known.st_mtime_ns)
+            artefact = f"artefact {digest[:12]}"
             if (found := _digest_of(*key)) != digest:
-                yield _wrong(f"artefact {digest[:12]}", "digest", digest, "its file", found)
+                yield from check_digest(artefact, "digest", digest, found, of="its file")
                 continue
             for row, told in images.get(digest, ()):
-                if (found := _kernel_digest_of(*key)) != told:
-                    yield _wrong(row, "kernel_digest", told, f"its artefact {digest[:12]}", found)
+                found, of = _kernel_digest_of(*key), f"its {artefact}"
+                yield from check_digest(row, "kernel_digest", told, found, of=of)
 
 
 # A second look at a farm a moment later reads no file again that is as it was.
@@ -103,10 +106,6 @@ def _kernel_digest_of(path: Path, _size: int, _changed: int) -> str:
         return contents_apart(path).kernel_digest
     except UntestableRevision:
         return "no kernel"
-
-
-def _wrong(row: str, column: str, told: str, of: str, found: str) -> WrongDigest:
-    return WrongDigest(row=row, column=column, told=told, of=of, found=found)
 
 
 def master_since_s(directory: Path, master: Path) -> float | None:

@@ -135,7 +135,7 @@ def _restore(options: argparse.Namespace) -> int:
 
 
 def _doctor(options: argparse.Namespace) -> int:
-    from buildbot_bench.core.operations import Severity, findings  # noqa: PLC0415
+    from buildbot_bench.core.condition import Severity, findings  # noqa: PLC0415
     from buildbot_bench.demo.doctoring import read_condition  # noqa: PLC0415
     from buildbot_bench.demo.place import place_of  # noqa: PLC0415
 

@@ -13,28 +13,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from buildbot_bench.core.operations import (
-    Moment,
-    ProbeFacts,
-    Violation,
-    check_artefacts,
-    check_digests,
-    check_image,
-    check_job,
-    check_messages,
-    check_probe,
-    check_process,
-    check_references,
-    check_search,
-    check_sequences,
-    check_tokens,
-    check_untold,
-    check_values,
-)
 from buildbot_bench.demo import on_disk
 from buildbot_bench.demo.place import FarmPlace
-from buildbot_bench.plugin.operations import records, references, values
+from buildbot_bench.plugin.operations import boots, results, values
 from buildbot_bench.plugin.operations.database import snapshot
+from buildbot_bench.plugin.operations.violations import Moment, Violation, worked_until_s
 from buildbot_bench.workflow import Workflow
 
 # A row follows what it tells of within a transaction; slow machines need a second for it.
@@ -100,45 +83,37 @@ def _violations(
 ) -> Iterator[Violation]:
     with snapshot(place.db) as conn:
         moment = _moment(place, conn, idle=idle)
-        yield from check_values(values.unreadable(conn))
-        yield from check_digests(values.wrong_digests(conn))
-        yield from check_sequences(values.gaps(conn))
-        requests = records.requests(conn)
-        for probe in records.probes(conn):
-            checked.update(_counted(probe))
-            yield from check_probe(probe, requests, moment)
-        yield from check_tokens(records.repeated_tokens(conn))
-        for image in records.images(conn):
-            checked["images"] += 1
-            yield from check_image(image, requests, moment)
-        for search in records.searches(conn):
-            checked["searches"] += 1
-            yield from check_search(search, moment)
+        yield from values.check_values(conn)
+        yield from values.check_digests(conn)
+        yield from values.check_sequences(conn)
+        ends = boots.requests(conn)
+        yield from boots.check_probes(conn, ends, moment, checked)
+        yield from boots.check_tokens(conn)
+        yield from results.check_images(conn, ends, moment, checked)
+        yield from results.check_searches(conn, moment, checked)
         if workflow.mail is not None:
-            yield from check_untold(records.untold(conn, moment.now_s), moment)
-        messages = list(records.messages(conn))
-        checked["mails and notices"] = len(messages)
-        yield from check_messages(messages, moment)
-        yield from check_references(references.dangling(conn))
-        artefacts = list(records.artefacts(conn))
+            yield from results.check_untold(conn, moment)
+        yield from results.check_messages(conn, moment, checked)
+        yield from values.check_references(conn)
+        artefacts = results.artefacts(conn)
         kernels = values.unvouched_kernels(conn)
         # The tables were read first: what a job told since is not missed in them.
         jobs = list(on_disk.lab_jobs(place.states))
-        owners = records.owners(conn, [job.name for job in jobs])
+        owners = boots.owners(conn, [job.name for job in jobs])
     checked["lab jobs"] = len(jobs)
     for job in jobs:
-        yield from check_job(job, owners.get(job.name), moment)
+        yield from boots.check_job(job, owners.get(job.name), moment)
     is_here = workflow.artefacts.place is None
     files = on_disk.artefact_files(place.master) if is_here else None
     checked["artefacts"] = len(artefacts)
-    yield from check_artefacts(artefacts, files, moment)
+    yield from results.check_artefacts(artefacts, files, moment)
     if is_here:
         stored = [one.digest for one in artefacts]
-        yield from check_digests(on_disk.wrong_kernels(place.master, stored, kernels))
+        yield from on_disk.check_kernels(place.master, stored, kernels)
     running = on_disk.processes(place.directory, place.states)
     checked["processes"] = len(running)
     for process in running:
-        yield from check_process(process)
+        yield from boots.check_process(process)
 
 
 def _moment(place: FarmPlace, conn: sa.Connection, *, idle: bool) -> Moment:
@@ -147,9 +122,5 @@ def _moment(place: FarmPlace, conn: sa.Connection, *, idle: bool) -> Moment:
         now_s=time.time(),
         master_since_s=since_s,
         idle=idle,
-        worked_until_s=records.worked_until_s(conn) if since_s is None else None,
+        worked_until_s=worked_until_s(conn) if since_s is None else None,
     )
-
-
-def _counted(probe: ProbeFacts) -> dict[str, int]:
-    return {"probes": 1, "boots": probe.recorded}

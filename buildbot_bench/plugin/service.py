@@ -13,7 +13,7 @@ from twisted.internet.task import LoopingCall
 from twisted.internet.threads import deferToThread
 from twisted.logger import Logger
 
-from buildbot_bench.core.operations import Hang
+from buildbot_bench.core.condition import Hang
 from buildbot_bench.one_thread import limit_loaded
 from buildbot_bench.plugin.broker.removed import BeforeBuilders
 from buildbot_bench.plugin.buildbot_fixes.hang_ups import outlive_hang_ups

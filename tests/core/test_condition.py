@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from buildbot_bench.core.operations import (
+from buildbot_bench.core.condition import (
     Condition,
     Disk,
     Hang,

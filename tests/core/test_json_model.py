@@ -19,6 +19,7 @@ from buildbot_bench.core.json_model import (
     Figure,
     Fraction,
     Share,
+    from_json,
     in_json,
     schema_of,
     to_json,
@@ -95,6 +96,18 @@ class Opaque:
     one: object
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Kept:
+    """What a program may read again."""
+
+    colour: Colour
+    size: Count
+    level: float | None
+    name: str = ""
+    ends: tuple[float, float] | None = None
+    inner: tuple[Kept, ...] = ()
+
+
 figures = st.floats()
 shapes = st.builds(Round, radius=figures) | st.builds(Square, side=figures)
 boxes = st.recursive(
@@ -111,6 +124,53 @@ boxes = st.recursive(
     ),
     max_leaves=4,
 ).filter(bool)
+
+
+kept = st.recursive(
+    st.just(()),
+    lambda inner: st.lists(
+        st.builds(
+            Kept,
+            colour=st.sampled_from(Colour),
+            size=st.integers(0, 9),
+            level=st.none() | st.floats(allow_nan=False, allow_infinity=False),
+            name=st.text(max_size=3),
+            ends=st.none() | st.tuples(st.floats(0, 1), st.floats(0, 1)),
+            inner=inner,
+        ),
+        max_size=2,
+    ).map(tuple),
+    max_leaves=4,
+).filter(bool)
+
+
+@given(kept)
+def test_what_was_written_is_read_as_it_was(records: tuple[Kept, ...]) -> None:
+    for record in records:
+        assert from_json(Kept, json.loads(json.dumps(to_json(record)))) == record
+
+
+def test_what_an_earlier_release_did_not_write_has_its_default() -> None:
+    stored = {"colour": "red", "size": 1, "level": 2.5, "later": "says nothing"}
+    assert from_json(Kept, stored) == Kept(colour=Colour.RED, size=1, level=2.5)
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        [],
+        "red",
+        {"colour": "red", "size": 1},
+        {"colour": "green", "size": 1, "level": None},
+        {"colour": "red", "size": "1", "level": None},
+        {"colour": "red", "size": 1, "level": None, "ends": [1.0]},
+        {"colour": "red", "size": 1, "level": None, "inner": {}},
+        {"colour": "red", "size": 1, "level": None, "inner": [1]},
+    ],
+)
+def test_what_is_of_another_kind_is_refused(stored: object) -> None:
+    with pytest.raises((TypeError, ValueError)):
+        from_json(Kept, stored)
 
 
 @given(boxes)

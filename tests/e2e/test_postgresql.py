@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from buildbot_bench.core.operations import findings
+from buildbot_bench.core.condition import findings
 from buildbot_bench.demo.backup import make_backup
 from buildbot_bench.demo.doctoring import read_condition
 from buildbot_bench.demo.restoring import restore

@@ -42,23 +42,21 @@ class Lab:
         self.past.farm.master.reactor.advance(1)
         image = await self.farm.store.image(probe.image_id)
         now = self.farm.now()
-        probe = await self.farm.store.change_probe(probe, brid=7, issued_at=probe.issued_at or now)
+        probe = await self.farm.store.change(probe, brid=7, issued_at=probe.issued_at or now)
         match self.truth(image.position):
             case "panic" | "accident" as how:
                 for ordinal in range(2 if how == "panic" else 1):
                     await self.past.add(probe, ordinal, None)
                 failed = {"failure": f"{PANIC} {image.position}", "failure_kind": "untestable"}
-                await self.farm.store.change_probe(probe, state="done", ended_at=now, **failed)
-                await self.farm.store.change_image(
-                    image, now=now, state="untestable", reason=failed["failure"]
+                await self.farm.store.change(probe, state="done", ended_at=now, **failed)
+                await self.farm.store.change(
+                    image, changed_at=now, state="untestable", reason=failed["failure"]
                 )
             case "lost":
-                await self.farm.store.change_probe(
-                    probe, state="lost", failure="no power", ended_at=now
-                )
+                await self.farm.store.change(probe, state="lost", failure="no power", ended_at=now)
             case _:
                 await self.past.add(probe, 0, 1e6)
-                await self.farm.store.change_probe(probe, state="done", ended_at=now)
+                await self.farm.store.change(probe, state="done", ended_at=now)
 
     async def turn(self) -> bool:
         """One cycle of the broker's part, and what the machines make of it; whether they did."""
@@ -69,8 +67,8 @@ class Lab:
         for image in images:
             self.built.append(image.position)
             if self.truth(image.position) == "error":
-                await self.farm.store.change_image(
-                    image, now=self.farm.now(), state="untestable", reason=ERROR
+                await self.farm.store.change(
+                    image, changed_at=self.farm.now(), state="untestable", reason=ERROR
                 )
             else:
                 digest = f"{image.position:x}-{image.ordinal}".ljust(64, "0")

@@ -23,12 +23,10 @@ async def answer_control(
     image = await past.farm.store.image(probe.image_id)
     if image.state == "wanted":
         await past.image(position)
-    probe = await past.farm.store.change_probe(probe, epoch=epoch)
+    probe = await past.farm.store.change(probe, epoch=epoch)
     if level is None:
         failed = {"failure": "the DUT does not boot", "failure_kind": "untestable"}
-        return await past.farm.store.change_probe(
-            probe, state="done", ended_at=past.farm.now(), **failed
-        )
+        return await past.farm.store.change(probe, state="done", ended_at=past.farm.now(), **failed)
     for ordinal, value in enumerate(boots(level, probe.iterations, series=probe.id)):
         await past.add(probe, ordinal, value)
-    return await past.farm.store.change_probe(probe, state="done", ended_at=past.farm.now())
+    return await past.farm.store.change(probe, state="done", ended_at=past.farm.now())

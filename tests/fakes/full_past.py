@@ -120,13 +120,13 @@ async def _images(past: Past) -> None:
 async def _read_files(past: Past) -> None:
     """What one build read, and a commit that touches nothing of it."""
     store = past.farm.store
-    image = await store.image_of(past.shas[OLD], 0)
+    image = await store.image_of(past.shas[OLD], 0, "")
     newest = await store.newest_commit("main")
     assert image is not None
     assert newest is not None
     read = pack_read_files(ReadFiles(names=frozenset({"sys/kernel.c"})))
     digest = await store.keep_read_files(read)
-    await store.change_image(image, now=past.farm.now(), read_files=digest)
+    await store.change(image, changed_at=past.farm.now(), read_files=digest)
     await store.presume_no_ops({newest.id: HOSTILE})
 
 
@@ -135,7 +135,7 @@ async def _measurements(past: Past) -> None:
         await count(past, position, 1000.0)
         level = 1e6 if position < NEW else 0.8e6
         await past.measured(position, boots(level, series=position), epoch="1")
-    second = await past.farm.store.image_of(past.shas[OLD], 1)
+    second = await past.farm.store.image_of(past.shas[OLD], 1, "")
     assert second is not None
     await past.measured(second, boots(1e6, series=50), epoch="1")
     await past.measured(9, boots(0.9e6, series=51), epoch="2")
@@ -144,7 +144,7 @@ async def _measurements(past: Past) -> None:
     await past.add(failed, 0, None)
     await _both_units(past)
     await past.probe(11, state="lost", failure="gone", ended_at=past.farm.now())
-    untestable = await past.farm.store.image_of(past.shas[12], 0)
+    untestable = await past.farm.store.image_of(past.shas[12], 0, "")
     assert untestable is not None
     await past.probe(untestable, state="cancelled")
     await past.probe(2, state="issued", brid=500, issued_at=past.farm.now())
@@ -247,7 +247,7 @@ async def _breakages(past: Past) -> None:
     found |= {"ended_at": past.farm.now(), "detail": HOSTILE, "requester": "", "reason": "alarm"}
     for recovery in (None, over):
         row = await past.search(3, 9, **found, recovery=recovery)
-        await past.farm.store.change_search(row, workload="")
+        await past.farm.store.change(row, workload="")
 
 
 async def _other_series(past: Past, search_id: int) -> None:
@@ -279,7 +279,7 @@ async def _profile(past: Past, of: int | ImageRow, state: ProfileState, **asked:
         columns |= {"digest": kept.digest, "ended_at": now}
     if state is ProfileState.FAILED:
         columns |= {"failure": HOSTILE, "ended_at": now}
-    await store.change_profile(row, **columns)
+    await store.change(row, **columns)
 
 
 async def _ab_tests(past: Past) -> None:
@@ -315,7 +315,7 @@ async def _ab_test(
     base, new = await past.image(position), await _variant(past, position, change)
     third = await past.image(position + 1)
     if state is AbTestState.AWAITING:
-        new = await store.change_image(new, now=past.farm.now(), state="held")
+        new = await store.change(new, changed_at=past.farm.now(), state="held")
         assert new is not None
     ab_test = await store.add_ab_test(
         NewAbTest(
@@ -351,7 +351,7 @@ async def _variant(past: Past, position: int, change: str) -> ImageRow:
         now=now,
     )
     digest = hashlib.sha256(variant.encode()).hexdigest()
-    changed = await store.change_image(image, now=now, state="built", digest=digest, size=9)
+    changed = await store.change(image, changed_at=now, state="built", digest=digest, size=9)
     assert changed is not None
     return changed
 
@@ -367,7 +367,7 @@ async def _mails(past: Past) -> None:
     searches = await store.searches()
     for search, state in zip(searches, ReportState, strict=False):
         row = await store.add_report(search.id, now=past.farm.now(), **mail)
-        await store.change_report(row, state=state, last_error=HOSTILE)
+        await store.change(row, state=state, last_error=HOSTILE)
     await store.add_mail("quarantine:1", now=past.farm.now(), **mail)
 
 
@@ -389,4 +389,4 @@ async def _marks_and_notices(past: Past) -> None:
     ]
     notices = await store.add_notices(found.id, wanted, now=now)
     for notice, state in zip(notices, ReportState, strict=False):
-        await store.change_notice(notice, state=state, last_error=HOSTILE)
+        await store.change(notice, state=state, last_error=HOSTILE)

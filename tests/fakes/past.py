@@ -72,8 +72,10 @@ class Past:
             branch=self.branch,
             now=self.farm.now(),
         )
-        changed = await self.farm.store.change_image(
-            image, now=self.farm.now(), **(columns if "state" in columns else built | columns)
+        changed = await self.farm.store.change(
+            image,
+            changed_at=self.farm.now(),
+            **(columns if "state" in columns else built | columns),
         )
         assert changed is not None
         return changed
@@ -98,7 +100,7 @@ class Past:
         probe = await self.farm.store.ensure_probe(request, token=token, now=self.farm.now())
         if not columns:
             return probe
-        changed = await self.farm.store.change_probe(probe, **columns)
+        changed = await self.farm.store.change(probe, **columns)
         assert changed is not None
         return changed
 
@@ -148,15 +150,15 @@ class Past:
             image = await store.image(probe.image_id)
             value = level(image.position)
             if value is None:
-                await store.change_image(image, now=self.farm.now(), state="untestable")
+                await store.change(image, changed_at=self.farm.now(), state="untestable")
                 failed = {"failure": "panic", "failure_kind": "untestable"}
-                await store.change_probe(probe, state="done", **failed)
+                await store.change(probe, state="done", **failed)
                 continue
             if image.state == "wanted":
                 image = await self.image(image.position, ordinal=image.ordinal)
             for ordinal, one in enumerate(boots(value, probe.iterations, series=probe.id)):
                 await self.add(probe, ordinal, one)
-            await store.change_probe(probe, state="done", ended_at=self.farm.now())
+            await store.change(probe, state="done", ended_at=self.farm.now())
         return len(probes)
 
     async def search(self, old: int = 1, new: int = 11, **columns) -> SearchRow:
@@ -184,7 +186,7 @@ class Past:
         search = await self.farm.store.add_search(wanted, now=self.farm.now())
         if not columns:
             return search
-        changed = await self.farm.store.change_search(search, **columns)
+        changed = await self.farm.store.change(search, **columns)
         assert changed is not None
         return changed
 
@@ -209,7 +211,7 @@ class Past:
         member = await self.farm.store.join_incident(joining, now=self.farm.now())
         if not columns:
             return member
-        changed = await self.farm.store.change_incident_series(member, **columns)
+        changed = await self.farm.store.change(member, **columns)
         assert changed is not None
         return changed
 

@@ -16,7 +16,7 @@ from buildbot_bench.core.search import Answer
 from buildbot_bench.core.wire import Finished, Measured, format_event
 from buildbot_bench.demo.place import FarmPlace
 from buildbot_bench.demo.verifying import verify
-from buildbot_bench.plugin.db.schema.columns import HostileText, JsonText
+from buildbot_bench.plugin.db.columns import HostileText, JsonText
 
 KERNEL = b"a kernel"
 DIGEST = hashlib.sha256(KERNEL).hexdigest()

@@ -71,8 +71,8 @@ async def test_the_states_of_a_search_and_its_probes_are_told_with_their_numbers
     search = await past.search()
     await Searching(farm).advance()
     (probe,) = await farm.store.probes_of_search(search.id)
-    await farm.store.change_probe(probe, state="issued", brid=12)
-    await farm.store.change_search(search, state="failed", detail="the range\nis gone")
+    await farm.store.change(probe, state="issued", brid=12)
+    await farm.store.change(search, state="failed", detail="the range\nis gone")
     told = {(line["kind"], line["state"]): line for line in lines(tmp_path) if line.get("kind")}
     issued = told["probe", "issued"]
     assert (issued["probe"], issued["search"], issued["testbed"]) == (probe.id, search.id, "apu")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Self
 
 from buildbot_bench.core.search import Answer, Step
 
@@ -24,23 +23,12 @@ class StatedChange:
     high: float
     levels: tuple[float, float] | None = None
 
-    @classmethod
-    def of(cls, stored: Mapping[str, Any]) -> Self:
-        """What json.loads gives, as it was stored."""
-        old, new = stored["levels"] or (None, None)
-        return cls(**{**stored, "levels": None if old is None else (old, new)})
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StatedChanges:
     """Those of all steps of an answer; `changes` is empty where there is no step."""
 
     changes: tuple[StatedChange, ...] = ()
-
-    @classmethod
-    def of(cls, stored: Mapping[str, Any]) -> Self:
-        """What json.loads gives, as it was stored."""
-        return cls(changes=tuple(StatedChange.of(one) for one in stored["changes"]))
 
     def find(self, step: Step) -> StatedChange | None:
         """What is said of a step; None of one that is not there."""

@@ -144,7 +144,7 @@ async def _move(farm: Farm, search: SearchRow, alarm: RaisedAlarm) -> SearchRow 
         ),
     )
     await farm.store.join_incident(left, now=farm.now())
-    moved = await farm.store.change_search(
+    moved = await farm.store.change(
         search,
         testbed=alarm.testbed,
         workload=alarm.workload,

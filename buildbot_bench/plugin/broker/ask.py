@@ -15,7 +15,7 @@ from buildbot_bench.core.search import Measure
 from buildbot_bench.history import Fit
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest, ProbeRow
-from buildbot_bench.plugin.db.states import OPEN_PROBES, ImageState, Priority, ProbeReason
+from buildbot_bench.plugin.db.states import OPEN_PROBES, UNBUILT, ImageState, Priority, ProbeReason
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.branches import branch_of_commit
 from buildbot_bench.plugin.farm.series import testbed_of
@@ -74,8 +74,8 @@ async def ask_image(
         )
     if not approved or image.state not in _ASLEEP:
         return image
-    revived = await farm.store.change_image(
-        image, now=farm.now(), state=ImageState.WANTED, attempt=0
+    revived = await farm.store.change(
+        image, changed_at=farm.now(), state=ImageState.WANTED, attempt=0
     )
     return revived or image
 
@@ -87,7 +87,7 @@ async def cancel_probes(
     for probe in probes:
         if probe.state not in OPEN_PROBES:
             continue
-        await farm.store.change_probe(
+        await farm.store.change(
             probe, state=ProbeState.CANCELLED, failure=failure or probe.failure, ended_at=farm.now()
         )
         await call_off(farm, probe.brid, why)
@@ -106,7 +106,6 @@ async def ask_probe(farm: Farm, request: ProbeRequest) -> ProbeRow:
 
 # To stop a build and to start another takes some seconds itself.
 _WORTH_STOPPING_S = 30.0
-_UNBUILT = (ImageState.WANTED, ImageState.BUILDING)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -157,7 +156,7 @@ class Capacity:
         return max(min(left_s), 0.0)
 
     def _left_s(self, image: ImageRow | None, build_s: float) -> float:
-        if image is None or image.state not in _UNBUILT:
+        if image is None or image.state not in UNBUILT:
             return 0.0
         began_s = image.changed_at if image.state == ImageState.BUILDING else self.farm.now()
         return began_s + build_s - self.farm.now()
@@ -168,7 +167,7 @@ class Capacity:
         workers = {*job_of(repository).runs_on}
         return [
             image
-            for state in _UNBUILT
+            for state in UNBUILT
             for image in await store.images(state=state)
             if workers.intersection(job_of(image.repository).runs_on)
         ]
@@ -185,8 +184,8 @@ class Capacity:
 
     async def _drop(self, image: ImageRow) -> None:
         """First in the tables: a master that dies in between lets the build end, and keeps it."""
-        dropped = await self.farm.store.change_image(
-            image, now=self.farm.now(), state=ImageState.DROPPED, brid=None
+        dropped = await self.farm.store.change(
+            image, changed_at=self.farm.now(), state=ImageState.DROPPED, brid=None
         )
         if dropped is not None and image.brid is not None:
             await self.farm.master.data.control(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from buildbot_bench.plugin.db.branches import BranchRow
+from buildbot_bench.plugin.db.farm_rows import BranchRow
 from buildbot_bench.plugin.db.rows import CommitRow
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.series import Series

@@ -34,6 +34,8 @@ from buildbot_bench.plugin.db.finding_rows import NewSearch, SearchRow
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest
 from buildbot_bench.plugin.db.states import (
     OPEN_PROBES,
+    OPEN_SEARCHES,
+    UNBUILT,
     ImageState,
     Priority,
     ProbeReason,
@@ -57,11 +59,9 @@ from buildbot_bench.plugin.queries.workloads import troubles_of_workloads
 _LOG = Logger()
 
 KINDS = (SearchKind.BUILD, SearchKind.BOOT)
-_GOING_ON = (SearchState.RUNNING, SearchState.CANCELLING)
 # Among so many of the newest commits are the few that were tried last; older ones are read when
 # those fail.
 _TIP_COMMITS = 200
-_UNBUILT = frozenset({ImageState.WANTED, ImageState.BUILDING})
 _STATES = {
     Ending.BROKEN: SearchState.FOUND,
     Ending.MENDED: SearchState.NOT_REPRODUCED,
@@ -90,7 +90,7 @@ class Breakages:
             for branch, newest in tips.items():
                 if failed[branch] or unbuilt.get(repository_of(branch), 0) >= first[branch]:
                     await self._watch(branch, newest.position, told, failed[branch])
-        going_on = await self._farm.store.searches(states=_GOING_ON, kinds=KINDS)
+        going_on = await self._farm.store.searches(states=OPEN_SEARCHES, kinds=KINDS)
         await for_each(going_on, self._advance, "the search for breakage")
 
     async def _watch(
@@ -142,7 +142,7 @@ class Breakages:
 
     async def _told(self) -> set[Watched]:
         """The branches' builds, and series' boots, of which a breakage is reported already."""
-        there = {*_GOING_ON, SearchState.FOUND}
+        there = {*OPEN_SEARCHES, SearchState.FOUND}
         return {
             Watched.of(search)
             for search in await self._farm.store.searches(states=there, kinds=KINDS)
@@ -247,7 +247,7 @@ class Breakages:
     async def _build(self, search: SearchRow, inputs: BreakageInputs, revision: Revision) -> None:
         """Ask for the first build of a revision that nobody had yet; wait while one goes on."""
         known = {i.ordinal: i for i in inputs.images if i.position == revision.position}
-        if any(image.state in _UNBUILT for image in known.values()):
+        if any(image.state in UNBUILT for image in known.values()):
             return
         ordinal = next(k for k in count() if k not in known or _is_unknown(known[k]))
         await ask_image(self._farm, target_of(revision, search.branch), ordinal)
@@ -280,7 +280,7 @@ class Breakages:
         answer: Breakage | None = None,
         detail: str | None = None,
     ) -> None:
-        await self._farm.store.change_search(
+        await self._farm.store.change(
             search, state=state, breakage=answer, detail=detail, ended_at=self._farm.now()
         )
 

@@ -157,7 +157,7 @@ class CaptureRequests:
             },
         )
         if brid is not None:
-            await self._farm.store.change_profile(row, state=ProfileState.ISSUED, brid=brid)
+            await self._farm.store.change(row, state=ProfileState.ISSUED, brid=brid)
         return brid is not None
 
     async def _collect(self, row: ProfileRow) -> None:
@@ -172,11 +172,11 @@ class CaptureRequests:
             await self._fail(current, current.failure or "its build was stopped again and again")
             return
         # Whoever asks again attaches to the job by its token.
-        await self._farm.store.change_profile(
+        await self._farm.store.change(
             current, state=ProfileState.NEW, attempt=current.attempt + 1, brid=None
         )
 
     async def _fail(self, row: ProfileRow, why: str) -> None:
-        await self._farm.store.change_profile(
+        await self._farm.store.change(
             row, state=ProfileState.FAILED, failure=why, ended_at=self._farm.now()
         )

@@ -103,8 +103,8 @@ class Collector:
             return
         attempt = image.attempt + 1
         state = ImageState.FAILED if attempt >= MAX_ATTEMPTS else ImageState.WANTED
-        await self._farm.store.change_image(
-            current, now=self._farm.now(), state=state, attempt=attempt, brid=None
+        await self._farm.store.change(
+            current, changed_at=self._farm.now(), state=state, attempt=attempt, brid=None
         )
 
     async def _probe_ended(self, probe: ProbeRow) -> None:
@@ -117,7 +117,7 @@ class Collector:
         elif may_be_followed_again(current, recorded):
             # The job itself did not fail and may still run: whoever asks again attaches to it by
             # its token.
-            await self._farm.store.change_probe(
+            await self._farm.store.change(
                 current, state=ProbeState.NEW, attempt=current.attempt + 1, brid=None
             )
         elif recorded >= current.iterations:
@@ -155,12 +155,12 @@ class Collector:
 
     async def _close(self, probe: ProbeRow) -> None:
         """All that was asked for is there, no matter what the job's end was."""
-        await self._farm.store.change_probe(
+        await self._farm.store.change(
             probe, state=ProbeState.DONE, failure=None, failure_kind=None, ended_at=self._farm.now()
         )
 
     async def _lose(self, probe: ProbeRow, why: str) -> None:
-        await self._farm.store.change_probe(
+        await self._farm.store.change(
             probe,
             state=ProbeState.LOST,
             failure=why,
@@ -170,7 +170,7 @@ class Collector:
 
     async def _drop_if_imageless(self, probe: ProbeRow, image: ImageRow | None) -> None:
         if image is None or image.state == ImageState.UNTESTABLE:
-            await self._farm.store.change_probe(
+            await self._farm.store.change(
                 probe,
                 state=ProbeState.DONE,
                 failure=image.reason if image else "its image is gone",
@@ -178,11 +178,11 @@ class Collector:
                 ended_at=self._farm.now(),
             )
         elif image.state == ImageState.DROPPED:
-            await self._farm.store.change_image(
-                image, now=self._farm.now(), state=ImageState.WANTED, attempt=0
+            await self._farm.store.change(
+                image, changed_at=self._farm.now(), state=ImageState.WANTED, attempt=0
             )
         elif image.state == ImageState.FAILED:
-            await self._farm.store.change_probe(
+            await self._farm.store.change(
                 probe,
                 state=ProbeState.LOST,
                 failure=image.reason or "the builders fail",

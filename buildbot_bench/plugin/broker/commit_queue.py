@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from buildbot_bench.api.states import ProbeState, SearchState
+from buildbot_bench.api.states import ProbeState
 from buildbot_bench.core.evidence import comparable_samples
 from buildbot_bench.core.gate import Gate, Ruling, figures_of, first_let_through, rulings
 from buildbot_bench.core.model import auto_iterations, learn
@@ -13,7 +13,7 @@ from buildbot_bench.plugin.broker.asked import Asked
 from buildbot_bench.plugin.broker.no_ops import NoOpCommits
 from buildbot_bench.plugin.db.probes import OF_COMMITS
 from buildbot_bench.plugin.db.rows import AskedRow, CommitRow, ProbeRequest
-from buildbot_bench.plugin.db.states import OPEN_PROBES, Priority, ProbeReason
+from buildbot_bench.plugin.db.states import OPEN_PROBES, OPEN_SEARCHES, Priority, ProbeReason
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.branches import watched_branches
 from buildbot_bench.plugin.farm.calculating import calculate
@@ -115,10 +115,7 @@ class CommitQueue:
         open_probes = await self._farm.store.open_probes()
         busy_testbeds = {probe.testbed for probe in open_probes}
         searched = {
-            search.testbed
-            for search in await self._farm.store.searches(
-                states=(SearchState.RUNNING, SearchState.CANCELLING)
-            )
+            search.testbed for search in await self._farm.store.searches(states=OPEN_SEARCHES)
         }
         measured = {(p.testbed, p.workload) for p in open_probes if p.reason in OF_COMMITS}
         is_on = self._farm.workflow.on.push is not None

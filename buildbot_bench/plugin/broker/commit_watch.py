@@ -14,7 +14,7 @@ from twisted.logger import Logger
 from buildbot_bench.core.branches import MOST_BRANCHES, repository_of
 from buildbot_bench.core.errors import BenchError, UsageError
 from buildbot_bench.core.revision import Revision
-from buildbot_bench.plugin.db.branches import BranchRow
+from buildbot_bench.plugin.db.farm_rows import BranchRow
 from buildbot_bench.plugin.db.rows import CommitRow, NewCommit
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.side_by_side import SideBySide

@@ -67,7 +67,7 @@ async def search_for(
     # Judged anew, and a master that dies here finds it again.
     key, again = f"alarm:{judgement.id}", str(judgement.rounds)
     search = await search_of(farm, raised, key=key, branch=branch, again=again)
-    return await farm.store.change_judgement(judgement, now=farm.now(), search_id=search.id)
+    return await farm.store.change(judgement, changed_at=farm.now(), search_id=search.id)
 
 
 class Remeasuring:
@@ -92,7 +92,7 @@ class Remeasuring:
             row = await store.judgement(mark.judgement_id)
             if row is not None and not self._is_removed(mark, row):
                 await self._confirm_again(mark, row)
-        await store.change_mark(mark, pending=False)
+        await store.change(mark, pending=False)
 
     def _is_removed(self, mark: MarkRow, doubted: SearchRow | JudgementRow) -> bool:
         """Whether there is nothing any more to boot on."""
@@ -156,9 +156,9 @@ class Remeasuring:
             return
         asked = [await self._boot(mark, row, image) for image in (before, judged) if image]
         known = row.verdict or VerdictGrounds(image=judged.id)
-        await store.change_judgement(
+        await store.change(
             row,
-            now=self._farm.now(),
+            changed_at=self._farm.now(),
             state=JudgementState.SUSPICION,
             verdict=replace(
                 known, probes=tuple(asked), reason=f"{mark.author} wants it measured again"

@@ -29,4 +29,4 @@ class Forecasts:
     async def _keep(self, search: SearchRow) -> None:
         found = await expected_at_first(self._farm, search, then=self._farm.wake)
         if found is not None:
-            await self._farm.store.change_search(search, forecast=found)
+            await self._farm.store.change(search, forecast=found)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from buildbot_bench.api.states import SearchState
 from buildbot_bench.plugin.broker.follow_ups import search_for
 from buildbot_bench.plugin.db.finding_rows import JudgementRow
-from buildbot_bench.plugin.db.states import OPEN_PROBES, MarkKind
+from buildbot_bench.plugin.db.states import OPEN_PROBES, OPEN_SEARCHES, MarkKind
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.series import (
     held_testbeds,
@@ -61,7 +60,7 @@ class Improvements:
         if testbed in await held_testbeds(farm):
             return False
         worker = testbed_of(farm, testbed).worker
-        active = await farm.store.searches(states=(SearchState.RUNNING, SearchState.CANCELLING))
+        active = await farm.store.searches(states=OPEN_SEARCHES)
         wanted = {search.testbed for search in active}
         for state in OPEN_PROBES:
             wanted |= {probe.testbed for probe in await farm.store.probes(state=state)}

@@ -152,13 +152,13 @@ class Incidents:
         )
         row = member.judgement_id and await store.judgement(member.judgement_id)
         if row:
-            await store.change_judgement(row, now=self._farm.now(), search_id=own.id)
+            await store.change(row, changed_at=self._farm.now(), search_id=own.id)
         await self._end(member, standing, why, own_search_id=own.id, **figures)
 
     async def _end(
         self, member: IncidentSeriesRow, standing: Standing, why: str, **columns: float
     ) -> None:
-        await self._farm.store.change_incident_series(
+        await self._farm.store.change(
             member, standing=standing, reason=why, ended_at=self._farm.now(), **columns
         )
 

@@ -89,7 +89,7 @@ class NoOps:
         await self._end(probe, reason)
 
     async def _end(self, probe: ProbeRow, reason: str) -> None:
-        await self._farm.store.change_probe(
+        await self._farm.store.change(
             probe,
             state=ProbeState.DONE,
             failure=reason,
@@ -199,8 +199,8 @@ class Issuer:
             },
         )
         if brid is not None:
-            await self._farm.store.change_image(
-                image, now=self._farm.now(), state=ImageState.BUILDING, brid=brid
+            await self._farm.store.change(
+                image, changed_at=self._farm.now(), state=ImageState.BUILDING, brid=brid
             )
 
     async def _issue_probe(self, probe: ProbeRow, image: ImageRow) -> bool:
@@ -220,7 +220,7 @@ class Issuer:
             },
         )
         if brid is not None:
-            await self._farm.store.change_probe(
+            await self._farm.store.change(
                 probe, state=ProbeState.ISSUED, brid=brid, issued_at=self._farm.now()
             )
         return brid is not None

@@ -56,7 +56,7 @@ class Judging:
         image = await self._farm.store.image(probe.image_id)
         if image is not None and probe.failure is None:
             await self._judge(image, probe.testbed, probe.workload, None)
-        await self._farm.store.change_probe(probe, judged=True)
+        await self._farm.store.change(probe, judged=True)
 
     async def _judge_again(self, judgement: JudgementRow) -> None:
         judged = judgement.grounds.image
@@ -173,9 +173,9 @@ class Judging:
     ) -> None:
         change = verdict if isinstance(verdict, Suspicion | Alarm) else None
         marked = verdict.effect if isinstance(verdict, Nothing) else None
-        await self._farm.store.change_judgement(
+        await self._farm.store.change(
             row,
-            now=self._farm.now(),
+            changed_at=self._farm.now(),
             state=state_of(verdict),
             rounds=row.rounds + 1,
             effect=change.effect if change else marked,

@@ -7,11 +7,16 @@ from dataclasses import replace
 from buildbot_bench.api.states import SearchState
 from buildbot_bench.plugin.broker.ask import cancel_probes
 from buildbot_bench.plugin.db.finding_rows import JudgementRow, MarkRow, SearchRow
-from buildbot_bench.plugin.db.states import OPEN_PROBES, JudgementState, MarkKind, SearchReason
+from buildbot_bench.plugin.db.states import (
+    ALARMS,
+    OPEN_PROBES,
+    JudgementState,
+    MarkKind,
+    SearchReason,
+)
 from buildbot_bench.plugin.farm import Farm
 
-_ALARMS = frozenset({JudgementState.REGRESSION, JudgementState.IMPROVEMENT})
-_OPEN = _ALARMS | {JudgementState.SUSPICION}
+_OPEN = {*ALARMS, JudgementState.SUSPICION}
 
 
 async def take_up(farm: Farm, mark: MarkRow) -> None:
@@ -43,8 +48,8 @@ async def _judge_anew(farm: Farm, row: JudgementRow, mark: MarkRow) -> None:
     what = "withdrew what was said" if mark.kind is MarkKind.WITHDRAWN else f"says {mark.kind}"
     reason = f"{mark.author} {what}"
     verdict = replace(row.grounds, probes=(), reason=reason)
-    await farm.store.change_judgement(
-        row, now=farm.now(), state=JudgementState.SUSPICION, verdict=verdict
+    await farm.store.change(
+        row, changed_at=farm.now(), state=JudgementState.SUSPICION, verdict=verdict
     )
 
 
@@ -59,7 +64,7 @@ async def _end_open(farm: Farm, row: JudgementRow, mark: MarkRow) -> None:
         await cancel_probes(farm, waiting, said)
     search = await farm.store.search(row.search_id) if row.search_id else None
     if search is not None and await _is_for_it_alone(farm, search, row):
-        await farm.store.change_search(search, state=SearchState.CANCELLING, detail=said)
+        await farm.store.change(search, state=SearchState.CANCELLING, detail=said)
         farm.wake()
 
 
@@ -69,7 +74,7 @@ async def _is_for_it_alone(farm: Farm, search: SearchRow, row: JudgementRow) -> 
     others = [
         other
         for other in await farm.store.judgements_of_search(search.id)
-        if other.id != row.id and other.state in _ALARMS
+        if other.id != row.id and other.state in ALARMS
     ]
     return not others
 

@@ -7,14 +7,13 @@ from collections.abc import Hashable, Sequence
 
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.rows import ProbeRow
-from buildbot_bench.plugin.db.states import ImageState
+from buildbot_bench.plugin.db.states import UNBUILT
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.series import testbed_of
 from buildbot_bench.workflow import Workflow
 
 # Of two iterations the later number may be in the table first: so many back, one is no surprise.
 _LATE = 1000
-_UNBUILT = (ImageState.WANTED, ImageState.BUILDING)
 
 
 class News:
@@ -35,7 +34,7 @@ class News:
         newest = max(self._iterations.values(), default=0)
         self._iterations |= await store.newest_iterations(newest - _LATE)
         probes = await store.open_probes()
-        unbuilt = [image.id for state in _UNBUILT for image in await store.images(state=state)]
+        unbuilt = [image.id for state in UNBUILT for image in await store.images(state=state)]
         images = await store.versions_of_ranges()
         lasting = tuple(await store.quarantines(open_only=True))
         by_worker = self._by_worker(probes)

@@ -52,9 +52,7 @@ async def end_quarantine(
 
     `trusted`: it was a false alarm, and what was measured meanwhile counts.
     """
-    ended = await farm.store.change_quarantine(
-        row, ended_at=farm.now(), ended_by=by, trusted=trusted
-    )
+    ended = await farm.store.change(row, ended_at=farm.now(), ended_by=by, trusted=trusted)
     # What waits in Buildbot's queues was held there: nothing else would look at it again.
     for builder in _builders(farm, row.testbed):
         farm.master.botmaster.maybeStartBuildsForBuilder(builder)
@@ -121,7 +119,7 @@ class ControlImages:
         """Let the commits that were measured in doubt be asked for again."""
         for probe in await self._farm.store.commits_measured_since(row.testbed, row.since_s):
             why = f"{row.testbed} was out of control: {row.reason}"
-            await self._farm.store.change_probe(
+            await self._farm.store.change(
                 probe, state=ProbeState.LOST, failure=why, ended_at=self._farm.now()
             )
 

@@ -144,7 +144,7 @@ class Recoveries:
         )
 
     async def _close(self, search: SearchRow, recovery: Recovery) -> None:
-        await self._farm.store.change_search(search, recovery=recovery)
+        await self._farm.store.change(search, recovery=recovery)
 
 
 def worst_step(search: SearchRow) -> Step | None:

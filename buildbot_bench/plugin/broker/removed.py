@@ -96,7 +96,7 @@ class RemovedTestbeds:
             why = removal_reason(self._farm, search.testbed, search.workload, search.repository)
         if why:
             await self._cancel(await self._farm.store.probes_of_search(search.id), why)
-            await self._farm.store.change_search(
+            await self._farm.store.change(
                 search, state=SearchState.CANCELLED, detail=why, ended_at=self._farm.now()
             )
 
@@ -123,8 +123,8 @@ class RemovedTestbeds:
     async def _image(self, row: ImageRow) -> None:
         """First in the tables: a master that dies in between lets the build end."""
         why = repository_removal_reason(self._farm, row.repository)
-        dropped = await self._farm.store.change_image(
-            row, now=self._farm.now(), state=ImageState.DROPPED, brid=None
+        dropped = await self._farm.store.change(
+            row, changed_at=self._farm.now(), state=ImageState.DROPPED, brid=None
         )
         if dropped is not None:
             await call_off(self._farm, row.brid, why)
@@ -134,7 +134,7 @@ class RemovedTestbeds:
 
     async def _capture(self, row: ProfileRow) -> None:
         if why := await self._why_of_capture(row):
-            await self._farm.store.change_profile(
+            await self._farm.store.change(
                 row, state=ProfileState.FAILED, failure=why, ended_at=self._farm.now()
             )
             await call_off(self._farm, row.brid, why)
@@ -148,9 +148,9 @@ class RemovedTestbeds:
         """Without fresh boots it can neither be confirmed nor refuted."""
         why = removal_reason(self._farm, row.testbed, row.workload, row.repository)
         if why:
-            await self._farm.store.change_judgement(
+            await self._farm.store.change(
                 row,
-                now=self._farm.now(),
+                changed_at=self._farm.now(),
                 state=JudgementState.UNFIT,
                 verdict=replace(row.grounds, reason=why),
             )

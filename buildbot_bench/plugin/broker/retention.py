@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.retention import RetentionPolicy, Stored, expired
 from buildbot_bench.plugin.db.finding_rows import SearchRow
+from buildbot_bench.plugin.db.states import OPEN_SEARCHES
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.branches import known_branches
 from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS
@@ -19,7 +19,6 @@ AT_ONCE = 50
 LOGS_AT_ONCE = 500
 
 _DAY_S, _GIB = 24 * 3600.0, 1024**3
-_RUNNING = frozenset({SearchState.RUNNING, SearchState.CANCELLING})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -140,7 +139,7 @@ async def _wanted(farm: Farm) -> _Wanted:
     spans: list[tuple[str, int, int]] = []
     for search in await farm.store.searches():
         of = search.repository
-        if search.state in _RUNNING:
+        if search.state in OPEN_SEARCHES:
             spans.append((of, search.old_position, search.new_position))
         positions |= {(of, position) for position in _of_report(search)}
     return _Wanted(positions=positions, spans=spans)

@@ -16,4 +16,4 @@ async def revived(farm: Farm, image: ImageRow) -> ImageRow | None:
         return image
     there = {row.digest for row in await farm.store.artefacts()}
     state = ImageState.BUILT if image.digest in there else ImageState.WANTED
-    return await farm.store.change_image(image, now=farm.now(), state=state, attempt=0)
+    return await farm.store.change(image, changed_at=farm.now(), state=state, attempt=0)

@@ -23,7 +23,7 @@ from buildbot_bench.plugin.broker.ask import (
 from buildbot_bench.plugin.broker.news import News
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.rows import ProbeRow
-from buildbot_bench.plugin.db.states import OPEN_PROBES, Priority, SearchKind
+from buildbot_bench.plugin.db.states import OPEN_PROBES, OPEN_SEARCHES, Priority, SearchKind
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import KeptAnswers, calculate
 from buildbot_bench.plugin.farm.farm import for_each
@@ -48,9 +48,7 @@ class Searching:
 
     async def advance(self) -> None:
         """Look at each search that has not ended."""
-        searches = await self._farm.store.searches(
-            states=(SearchState.RUNNING, SearchState.CANCELLING), kinds=(SearchKind.EFFECT,)
-        )
+        searches = await self._farm.store.searches(states=OPEN_SEARCHES, kinds=(SearchKind.EFFECT,))
         held = await held_testbeds(self._farm)
         broken = await troubles_of_workloads(self._farm)
         # What a search asks of a testbed, or a workload, that is not to be believed would wait.
@@ -175,7 +173,7 @@ class Searching:
         detail: str | None = None,
     ) -> None:
         """One compare-and-swap: two masters that think alike write one answer."""
-        await self._farm.store.change_search(
+        await self._farm.store.change(
             search, state=state, answer=answer, detail=detail, ended_at=self._farm.now()
         )
 

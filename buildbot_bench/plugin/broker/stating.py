@@ -24,4 +24,4 @@ class Stating:
 
     async def _state(self, search: SearchRow) -> None:
         stated = await stated_of(self._farm, search)
-        await self._farm.store.change_search(search, stated=stated)
+        await self._farm.store.change(search, stated=stated)

@@ -7,11 +7,10 @@ from buildbot_bench.plugin.broker.ask import call_off, cancel_probes
 from buildbot_bench.plugin.broker.collect import has_begun
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
 from buildbot_bench.plugin.db.rows import ProbeRow
-from buildbot_bench.plugin.db.states import ImageState, ProbeReason
+from buildbot_bench.plugin.db.states import UNBUILT, ImageState, ProbeReason
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.farm import for_each
 
-_UNBUILT = frozenset({ImageState.WANTED, ImageState.BUILDING})
 _OF_PUSHES = frozenset({ProbeReason.COMMIT, ProbeReason.BACKFILL})
 
 
@@ -47,7 +46,7 @@ class Superseded:
         """Do without a build that has not begun, unless something else waits for it."""
         store = self._farm.store
         image = await store.image(image_id)
-        if image is None or image.state not in _UNBUILT:
+        if image is None or image.state not in UNBUILT:
             return
         ab_tests = await store.ab_tests(states=(AbTestState.RUNNING,))
         awaited = {probe.image_id for probe in await store.open_probes()}
@@ -55,8 +54,8 @@ class Superseded:
         if image_id in awaited or await has_begun(self._farm.master, image.brid):
             return
         # First in the tables: a master that dies in between lets the build end, and keeps it.
-        dropped = await store.change_image(
-            image, now=self._farm.now(), state=ImageState.DROPPED, brid=None
+        dropped = await store.change(
+            image, changed_at=self._farm.now(), state=ImageState.DROPPED, brid=None
         )
         if dropped is not None:
             await call_off(self._farm, image.brid, "nobody waits for it any more")

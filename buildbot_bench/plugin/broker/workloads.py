@@ -89,7 +89,7 @@ class Workloads:
                 continue
             await self._revived(probe.image_id)
             if one.number not in proof and not _is_kept(probe):
-                await self._farm.store.change_probe(
+                await self._farm.store.change(
                     probe,
                     state=ProbeState.LOST,
                     failure=why,

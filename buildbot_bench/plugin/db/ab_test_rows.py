@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from buildbot_bench.api.states import AbTestState
 from buildbot_bench.core.sharing import PersonPriority
+from buildbot_bench.plugin.db.columns import AbTestId, Count, ImageId
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -16,7 +17,7 @@ class AbTestVariant:
     `variant` is as it was written, its base's name in the usual form; `label` what it is called.
     """
 
-    image_id: int
+    image_id: ImageId
     tunables: str
     variant: str
     label: str
@@ -38,8 +39,25 @@ class AbTestImage:
     testbed: str
     workload: str
     number: int
-    image_id: int
+    image_id: ImageId
     boots: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AbTestVariantRow(AbTestVariant):
+    """A variant, as stored: `ordinal` is its place, 0 that of the base."""
+
+    id: int
+    ab_test_id: AbTestId
+    ordinal: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AbTestImageRow(AbTestImage):
+    """A further image, as stored."""
+
+    id: int
+    ab_test_id: AbTestId
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,7 +93,7 @@ class AbTestRow(NewAbTest):
     detail: str | None
     created_at: float
     ended_at: float | None
-    version: int
+    version: Count
     decided_by: str | None = None
     resumed_at: float | None = None
     extended_by: str | None = None

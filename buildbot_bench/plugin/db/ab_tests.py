@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import fields
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
 from buildbot_bench.api.states import AbTestState
-from buildbot_bench.plugin.db.ab_test_rows import AbTestImage, AbTestRow, AbTestVariant, NewAbTest
+from buildbot_bench.plugin.db.ab_test_rows import (
+    AbTestImage,
+    AbTestImageRow,
+    AbTestRow,
+    AbTestVariant,
+    NewAbTest,
+)
 from buildbot_bench.plugin.db.quarantines import in_doubt
-from buildbot_bench.plugin.db.rows import ImageRow, IterationRow, ProbeRow
+from buildbot_bench.plugin.db.rows import ImageRow, IterationRow
 from buildbot_bench.plugin.db.schema import (
     AB_TEST,
     AB_TEST_IMAGE,
@@ -22,6 +29,8 @@ from buildbot_bench.plugin.db.schema import (
 )
 from buildbot_bench.plugin.db.sql import ensure, fetch_all, swapped, values_of
 from buildbot_bench.plugin.db.states import ProbeReason
+
+Part = TypeVar("Part", AbTestVariant, AbTestImage)
 
 
 def add_ab_test(conn: sa.Connection, wanted: NewAbTest, *, now: float) -> AbTestRow:
@@ -44,37 +53,25 @@ def _add_variants(
 
 def _with_variants(conn: sa.Connection, query: sa.Select[Any]) -> list[AbTestRow]:
     found = [dict(row) for row in conn.execute(query).mappings()]
-    of_them = AB_TEST_VARIANT.c.ab_test_id.in_([row["id"] for row in found])
-    in_order = sa.select(AB_TEST_VARIANT).where(of_them).order_by(AB_TEST_VARIANT.c.ordinal)
-    variants: dict[int, list[AbTestVariant]] = {}
-    for row in conn.execute(in_order):
-        variant = AbTestVariant(
-            image_id=row.image_id, tunables=row.tunables, variant=row.variant, label=row.label
-        )
-        variants.setdefault(row.ab_test_id, []).append(variant)
-    further = _further(conn, [row["id"] for row in found])
+    ids = [row["id"] for row in found]
+    variants = _parts(conn, AbTestVariant, AB_TEST_VARIANT, ids, "ordinal")
+    further = _parts(conn, AbTestImage, AB_TEST_IMAGE, ids, "place", "number", "id")
     return [
-        AbTestRow(
-            **row,
-            variants=tuple(variants[row["id"]]),
-            further=tuple(further.get(row["id"], ())),
-        )
+        AbTestRow(**row, variants=tuple(variants[row["id"]]), further=tuple(further[row["id"]]))
         for row in found
     ]
 
 
-_IMAGE_COLUMNS = ("place", "testbed", "workload", "number", "image_id", "boots")
-
-
-def _further(conn: sa.Connection, ab_test_ids: Collection[int]) -> dict[int, list[AbTestImage]]:
-    columns = [AB_TEST_IMAGE.c.ab_test_id, *(AB_TEST_IMAGE.c[name] for name in _IMAGE_COLUMNS)]
-    query = sa.select(*columns).where(AB_TEST_IMAGE.c.ab_test_id.in_(ab_test_ids))
-    in_order = (AB_TEST_IMAGE.c.place, AB_TEST_IMAGE.c.number, AB_TEST_IMAGE.c.id)
-    images: dict[int, list[AbTestImage]] = {}
-    for row in conn.execute(query.order_by(*in_order)).mappings():
-        image = AbTestImage(**{name: row[name] for name in _IMAGE_COLUMNS})
-        images.setdefault(row["ab_test_id"], []).append(image)
-    return images
+def _parts(
+    conn: sa.Connection, kind: type[Part], table: sa.Table, ids: Collection[int], *order: str
+) -> Mapping[int, list[Part]]:
+    """The parts of some comparisons, by the comparison."""
+    query = sa.select(table).where(table.c.ab_test_id.in_(ids))
+    names = [field.name for field in fields(kind)]
+    parts: dict[int, list[Part]] = defaultdict(list)
+    for row in conn.execute(query.order_by(*(table.c[name] for name in order))).mappings():
+        parts[row["ab_test_id"]].append(kind(**{name: row[name] for name in names}))
+    return parts
 
 
 def want_images(
@@ -86,17 +83,11 @@ def want_images(
             name: getattr(one, name) for name in ("place", "testbed", "workload", "number")
         }
         others = {"image_id": one.image_id, "boots": one.boots}
-        row = ensure(conn, AB_TEST_IMAGE, _StoredImage, key, others)
+        row = ensure(conn, AbTestImageRow, key, others)
         if row.boots < one.boots:
             update = sa.update(AB_TEST_IMAGE).where(AB_TEST_IMAGE.c.id == row.id)
             conn.execute(update.values(boots=one.boots))
     return ab_test(conn, ab_test_id)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _StoredImage(AbTestImage):
-    id: int
-    ab_test_id: int
 
 
 def ab_test(conn: sa.Connection, ab_test_id: int) -> AbTestRow | None:
@@ -121,16 +112,10 @@ def change_ab_test(
     conn: sa.Connection, row: AbTestRow, /, *, more: Sequence[AbTestVariant] = (), **columns: Any
 ) -> AbTestRow | None:
     """The comparison with columns changed and `more` variants; None when another was quicker."""
-    if not swapped(conn, AB_TEST, row, columns):
+    if not swapped(conn, row, columns):
         return None
     _add_variants(conn, row.id, more, first=len(row.variants))
     return ab_test(conn, row.id)
-
-
-def probes_of_ab_test(conn: sa.Connection, ab_test_id: int) -> list[ProbeRow]:
-    """All probes of a comparison, in the order in which they were asked for."""
-    query = sa.select(PROBE).where(PROBE.c.ab_test_id == ab_test_id).order_by(PROBE.c.id)
-    return fetch_all(conn, query, ProbeRow)
 
 
 def iterations_of_ab_test(conn: sa.Connection, ab_test_id: int) -> list[IterationRow]:

@@ -12,21 +12,9 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from buildbot_bench.core.branches import repository_of
+from buildbot_bench.plugin.db.farm_rows import BranchRow
 from buildbot_bench.plugin.db.schema import BRANCH, COMMIT, DROPPED_COMMIT, IMAGE, JUDGEMENT
-from buildbot_bench.plugin.db.sql import Lock, fetch_all, insert_unless_known, serialise
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class BranchRow:
-    """A branch, and its trunk: the branch whose commits are its own up to `fork_position`.
-
-    None and 0, for one that shares none with those that were watched before it.
-    """
-
-    id: int
-    name: str
-    trunk: str | None
-    fork_position: int
+from buildbot_bench.plugin.db.sql import Lock, insert_unless_known, rows_by, serialise
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,9 +31,8 @@ class Segment:
         return first if self.last is None else [*first, position <= self.last]
 
 
-def branches(conn: sa.Connection) -> list[BranchRow]:
-    """All branches that were ever watched, in the order in which they came."""
-    return fetch_all(conn, sa.select(BRANCH).order_by(BRANCH.c.id), BranchRow)
+# All branches that were ever watched, in the order in which they came.
+branches = rows_by(BranchRow)
 
 
 def keep_branch(conn: sa.Connection, name: str, *, trunk: str | None, fork_position: int) -> None:

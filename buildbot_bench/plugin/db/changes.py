@@ -25,8 +25,8 @@ from buildbot_bench.plugin.db.schema import (
     MARK,
     PROBE,
     SEARCH,
+    UNDONE,
 )
-from buildbot_bench.plugin.db.schema.measured import UNDONE
 from buildbot_bench.plugin.db.sql import MOST, fetch_all, since_row
 from buildbot_bench.plugin.db.states import ImageState, JudgementState
 

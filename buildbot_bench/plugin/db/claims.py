@@ -23,8 +23,8 @@ from buildbot_bench.plugin.db.states import (
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ClaimRow:
-    """A request for iterations that may still bring something, its kernel, and who asked.
+class TestbedClaim:
+    """What is asked of a testbed and may still bring something, its kernel, and who asked.
 
     What begins with `search_` is None unless it is of a search, with `ab_test_` unless it is of a
     comparison; `budget_of` is whose boots of a day these are, None where nobody is limited.
@@ -32,16 +32,7 @@ class ClaimRow:
 
     id: int
     testbed: str
-    workload: str
-    iterations: int
-    reason: ProbeReason
-    priority: int
-    state: ProbeState
     attempt: int
-    round: int
-    brid: int | None
-    image_id: int
-    label: str
     image_state: ImageState
     search_id: int | None
     search_reason: SearchReason | None
@@ -54,22 +45,25 @@ class ClaimRow:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class CaptureClaimRow:
-    """A request for a capture that may still bring something, and who asked, as in ClaimRow."""
+class ClaimRow(TestbedClaim):
+    """A request for iterations."""
 
-    id: int
-    testbed: str
+    workload: str
+    iterations: int
+    reason: ProbeReason
+    priority: int
+    state: ProbeState
+    round: int
+    brid: int | None
+    image_id: int
+    label: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CaptureClaimRow(TestbedClaim):
+    """A request for a capture."""
+
     state: ProfileState
-    attempt: int
-    image_state: ImageState
-    search_id: int | None
-    search_reason: SearchReason | None
-    search_requester: str | None
-    search_priority: PersonPriority | None
-    ab_test_id: int | None
-    ab_test_payer: str | None
-    ab_test_priority: PersonPriority | None
-    budget_of: str | None
 
 
 _WHO_ASKED = (

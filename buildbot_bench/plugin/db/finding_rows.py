@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.incident import Breakage, is_worse
 from buildbot_bench.core.report.stated import StatedChanges
-from buildbot_bench.core.search import Answer, OddImage, Slope, SlopePart, Step
+from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.core.sharing import PersonPriority
-from buildbot_bench.plugin.db.incident_rows import Recovery
+from buildbot_bench.plugin.db.columns import (
+    Count,
+    Digest,
+    Flag,
+    JudgementId,
+    ProbeId,
+    SearchId,
+    Sha,
+    Word,
+)
+from buildbot_bench.plugin.db.incident_rows import Recovery, SeriesRange
 from buildbot_bench.plugin.db.states import (
     JudgementState,
     MarkKind,
@@ -37,50 +47,14 @@ class VerdictGrounds:
     began: int | None = None
     anchor: int | None = None
 
-    @classmethod
-    def of(cls, stored: Mapping[str, Any]) -> Self:
-        """What json.loads gives, as it was stored."""
-        return cls(
-            image=stored.get("image"),
-            probes=tuple(stored.get("probes", ())),
-            reason=stored.get("reason", ""),
-            began=stored.get("began"),
-            anchor=stored.get("anchor"),
-        )
-
-
-def answer_from(stored: Mapping[str, Any]) -> Answer:
-    """The answer of a search, of what json.loads gives; those of earlier releases have less."""
-    return Answer(
-        steps=tuple(Step(**step) for step in stored["steps"]),
-        reproduced=stored["reproduced"],
-        unresolved=tuple((old, new) for old, new in stored["unresolved"]),
-        reason=stored["reason"],
-        slopes=tuple(_slope_from(slope) for slope in stored.get("slopes", ())),
-        left_out=stored.get("left_out", 0.0),
-        odd_images=tuple(OddImage(**odd) for odd in stored.get("odd_images", ())),
-    )
-
-
-def _slope_from(stored: Mapping[str, Any]) -> Slope:
-    parts = tuple(SlopePart(**part) for part in stored["parts"])
-    return Slope(whole=SlopePart(**stored["whole"]), parts=parts)
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class NewJudgement:
+class NewJudgement(SeriesRange):
     """A sample judged against an older one; `effect`, `low`, `high` are fractions of its level.
 
     `branch` is the one that has the new revision; None, of what an earlier release judged.
     """
 
-    testbed: str
-    workload: str
-    unit: str
-    old_sha: str
-    old_position: int
-    new_sha: str
-    new_position: int
     state: JudgementState
     effect: float | None = None
     low: float | None = None
@@ -89,7 +63,7 @@ class NewJudgement:
     probability: float | None = None
     rounds: int = 0
     verdict: VerdictGrounds | None = None
-    search_id: int | None = None
+    search_id: SearchId | None = None
     branch: str | None = None
 
 
@@ -100,7 +74,7 @@ class JudgementRow(NewJudgement):
     id: int
     created_at: float
     changed_at: float
-    version: int
+    version: Count
     repository: str = ""
 
     @property
@@ -110,7 +84,7 @@ class JudgementRow(NewJudgement):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class NewSearch:
+class NewSearch(SeriesRange):
     """A search that is asked for: over (old, new] on a testbed and workload.
 
     `key` names what asked, so that it asks once; None: each is another search. `claimed` is the
@@ -121,21 +95,14 @@ class NewSearch:
 
     key: str | None
     branch: str
-    testbed: str
-    workload: str
-    unit: str
-    old_sha: str
-    old_position: int
-    new_sha: str
-    new_position: int
     min_effect: float
     error: float
     reason: SearchReason
     requester: str
     claimed: float | None = None
     forecast: Any = None
-    fix_sha: str | None = None
-    fix_patch: str | None = None
+    fix_sha: Sha | None = None
+    fix_patch: Digest | None = None
     kind: SearchKind = SearchKind.EFFECT
     priority: PersonPriority = PersonPriority.NORMAL
     higher_is_better: bool | None = None
@@ -160,7 +127,7 @@ class SearchRow(NewSearch):
     detail: str | None
     created_at: float
     ended_at: float | None
-    version: int
+    version: Count
     breakage: Breakage | None = None
     recovery: Recovery | None = None
     repository: str = ""
@@ -193,18 +160,18 @@ class ReportRow:
 
     id: int
     key: str
-    search_id: int | None
+    search_id: SearchId | None
     state: ReportState
     message_id: str
     subject: str
     recipients: Sequence[str]
     message: bytes
-    attempts: int
+    attempts: Count
     last_error: str | None
     next_try_at: float
     created_at: float
     sent_at: float | None
-    version: int
+    version: Count
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -216,15 +183,15 @@ class MarkRow:
     """
 
     id: int
-    search_id: int | None
-    judgement_id: int | None
+    search_id: SearchId | None
+    judgement_id: JudgementId | None
     kind: MarkKind
-    fixed_sha: str | None
+    fixed_sha: Sha | None
     fixed_label: str | None
     author: str
     at_s: float
-    pending: bool
-    version: int
+    pending: Flag
+    version: Count
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -236,18 +203,18 @@ class NoticeRow:
     """
 
     id: int
-    search_id: int
-    kind: str
+    search_id: SearchId
+    kind: Word
     target: str
     body: str
     state: ReportState
-    attempts: int
+    attempts: Count
     last_error: str | None
     next_try_at: float
     created_at: float
     sent_at: float | None
-    denials: int
-    version: int
+    denials: int = 0
+    version: Count
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -261,7 +228,7 @@ class QuarantineRow:
     """
 
     id: int
-    probe_id: int
+    probe_id: ProbeId
     testbed: str
     workload: str
     epoch: str
@@ -271,5 +238,5 @@ class QuarantineRow:
     begun_at: float
     ended_at: float | None
     ended_by: str | None
-    trusted: bool
-    version: int
+    trusted: Flag
+    version: Count

@@ -7,12 +7,13 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from buildbot_bench.api.states import AbTestState, ProbeState
+from buildbot_bench.api.states import AbTestState
 from buildbot_bench.core.branches import repository_of
 from buildbot_bench.plugin.db.branches import arrived_on, line_of
 from buildbot_bench.plugin.db.branches import images_of_history as of_history
+from buildbot_bench.plugin.db.farm_rows import ArtefactRow
 from buildbot_bench.plugin.db.quarantines import in_doubt
-from buildbot_bench.plugin.db.rows import ArtefactRow, ImageRow
+from buildbot_bench.plugin.db.rows import ImageRow
 from buildbot_bench.plugin.db.schema import (
     AB_TEST,
     AB_TEST_IMAGE,
@@ -23,60 +24,35 @@ from buildbot_bench.plugin.db.schema import (
     PROBE,
     PROFILE,
 )
-from buildbot_bench.plugin.db.sql import by_id, compare_and_swap, ensure, fetch, fetch_all
-from buildbot_bench.plugin.db.states import ImageState, ProbeReason, ProfileState
+from buildbot_bench.plugin.db.sql import ensure, fetch, fetch_all
+from buildbot_bench.plugin.db.states import (
+    OPEN_PROBES,
+    OPEN_PROFILES,
+    UNBUILT,
+    ImageState,
+    ProbeReason,
+)
 
 _kernel = sa.func.coalesce(IMAGE.c.kernel_digest, IMAGE.c.digest)  # ImageRow.kernel
 
 
 def ensure_image(
     conn: sa.Connection,
+    /,
     *,
-    sha: str,
     variant: str,
     ordinal: int,
-    position: int,
-    label: str,
     now: float,
-    state: ImageState = ImageState.WANTED,
     branch: str | None = None,
+    **columns: Any,
 ) -> ImageRow:
-    """The image of a variant with that ordinal; in that state and of that branch if it is new.
+    """The image of a variant with that ordinal; wanted, of that branch, if it is new.
 
     It is of the branch's repository: two may hold the same commit.
     """
-    return ensure(
-        conn,
-        IMAGE,
-        ImageRow,
-        {"repository": repository_of(branch or ""), "variant": variant, "ordinal": ordinal},
-        {
-            "sha": sha,
-            "position": position,
-            "label": label,
-            "state": state,
-            "branch": branch,
-            "created_at": now,
-            "changed_at": now,
-        },
-    )
-
-
-def image(conn: sa.Connection, image_id: int) -> ImageRow | None:
-    """The image with that id."""
-    return by_id(conn, IMAGE, ImageRow, image_id)
-
-
-def image_of(
-    conn: sa.Connection, variant: str, ordinal: int, repository: str = ""
-) -> ImageRow | None:
-    """The image of a repository's variant with that ordinal."""
-    query = sa.select(IMAGE).where(
-        IMAGE.c.repository == repository,
-        IMAGE.c.variant == variant,
-        IMAGE.c.ordinal == ordinal,
-    )
-    return fetch(conn, query, ImageRow)
+    key = {"repository": repository_of(branch or ""), "variant": variant, "ordinal": ordinal}
+    new = {"state": ImageState.WANTED, "branch": branch, "created_at": now, "changed_at": now}
+    return ensure(conn, ImageRow, key, new | columns)
 
 
 def image_at(conn: sa.Connection, branch: str, position: int) -> ImageRow | None:
@@ -97,33 +73,28 @@ def images_between(
     conn: sa.Connection, first_position: int, last_position: int, branch: str
 ) -> list[ImageRow]:
     """The images of a branch's plain revisions of a span, by position and ordinal."""
-    query = sa.select(IMAGE).where(in_span(conn, first_position, last_position, branch))
-    order = (IMAGE.c.position, IMAGE.c.ordinal, IMAGE.c.id)
-    return fetch_all(conn, query.order_by(*order), ImageRow)
+    return _by_position(conn, in_span(conn, first_position, last_position, branch))
 
 
 def images_of_history(
     conn: sa.Connection, branch: str, first_position: int, last_position: int
 ) -> list[ImageRow]:
     """The images of a branch's plain revisions of a span, those from before the farm among them."""
-    query = sa.select(IMAGE).where(
-        IMAGE.c.position.between(first_position, last_position),
-        of_history(line_of(conn, branch)),
-    )
-    order = (IMAGE.c.position, IMAGE.c.ordinal, IMAGE.c.id)
-    return fetch_all(conn, query.order_by(*order), ImageRow)
+    between = IMAGE.c.position.between(first_position, last_position)
+    return _by_position(conn, between, of_history(line_of(conn, branch)))
 
 
 def all_images_between(
     conn: sa.Connection, first_position: int, last_position: int, repository: str = ""
 ) -> list[ImageRow]:
     """The images of all variants of a repository's revisions of a span, by position and ordinal."""
-    query = sa.select(IMAGE).where(
-        IMAGE.c.position.between(first_position, last_position),
-        IMAGE.c.repository == repository,
-    )
+    between = IMAGE.c.position.between(first_position, last_position)
+    return _by_position(conn, between, IMAGE.c.repository == repository)
+
+
+def _by_position(conn: sa.Connection, *chosen: sa.ColumnElement[bool]) -> list[ImageRow]:
     order = (IMAGE.c.position, IMAGE.c.ordinal, IMAGE.c.id)
-    return fetch_all(conn, query.order_by(*order), ImageRow)
+    return fetch_all(conn, sa.select(IMAGE).where(*chosen).order_by(*order), ImageRow)
 
 
 def measured_twin(
@@ -152,13 +123,6 @@ def measured_twin(
     return fetch(conn, twins.order_by(newest_first), ImageRow)
 
 
-def change_image(
-    conn: sa.Connection, row: ImageRow, /, *, now: float, **columns: Any
-) -> ImageRow | None:
-    """The image with columns changed; None when another was quicker."""
-    return compare_and_swap(conn, IMAGE, row, {**columns, "changed_at": now})
-
-
 def in_span(
     conn: sa.Connection, first_position: int, last_position: int, branch: str | None
 ) -> sa.ColumnElement[bool]:
@@ -174,7 +138,7 @@ def in_span(
 def unbuilt_elsewhere(conn: sa.Connection, repositories: Collection[str]) -> list[ImageRow]:
     """The images that are wanted or built of other repositories than these."""
     query = sa.select(IMAGE).where(
-        IMAGE.c.state.in_([ImageState.WANTED, ImageState.BUILDING]),
+        IMAGE.c.state.in_(UNBUILT),
         IMAGE.c.repository.not_in(repositories),
     )
     return fetch_all(conn, query, ImageRow)
@@ -186,7 +150,7 @@ def open_probes_elsewhere(conn: sa.Connection, repositories: Collection[str]) ->
         sa.select(PROBE.c.id, IMAGE.c.repository)
         .join(IMAGE, IMAGE.c.id == PROBE.c.image_id)
         .where(
-            PROBE.c.state.in_([ProbeState.NEW, ProbeState.ISSUED]),
+            PROBE.c.state.in_(OPEN_PROBES),
             IMAGE.c.repository.not_in(repositories),
         )
     )
@@ -212,7 +176,7 @@ _CLAIMED = sa.and_(IMAGE.c.digest == ARTEFACT.c.digest, IMAGE.c.state == ImageSt
 
 def keep_artefact(conn: sa.Connection, *, digest: str, size: int, now: float) -> ArtefactRow:
     """Say that an artefact is about to be stored; its age counts from now on."""
-    row = ensure(conn, ARTEFACT, ArtefactRow, {"digest": digest}, {"size": size, "stored_at": now})
+    row = ensure(conn, ArtefactRow, {"digest": digest}, {"size": size, "stored_at": now})
     conn.execute(sa.update(ARTEFACT).where(ARTEFACT.c.id == row.id).values(stored_at=now))
     return row
 
@@ -243,9 +207,9 @@ def forget_artefact(conn: sa.Connection, digest: str) -> None:
 
 def needed_images(conn: sa.Connection) -> set[int]:
     """The images that probes and profiles wait for, variants of comparisons, and control images."""
-    open_probes = PROBE.c.state.in_([ProbeState.NEW, ProbeState.ISSUED])
+    open_probes = PROBE.c.state.in_(OPEN_PROBES)
     of_control = PROBE.c.reason == ProbeReason.CONTROL
-    open_profiles = PROFILE.c.state.in_([ProfileState.NEW, ProfileState.ISSUED])
+    open_profiles = PROFILE.c.state.in_(OPEN_PROFILES)
     queries = (
         sa.select(PROBE.c.image_id).where(sa.or_(open_probes, of_control)),
         sa.select(PROFILE.c.image_id).where(open_profiles),

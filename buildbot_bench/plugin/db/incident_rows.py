@@ -2,24 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
 
-from buildbot_bench.core.incident import AlarmedSeries, Breakage, Ending, Standing
-
-
-def breakage_from(stored: Mapping[str, Any]) -> Breakage:
-    """What a search for a breakage came to, of what json.loads gives."""
-    return Breakage(
-        ending=Ending(stored["ending"]),
-        old=stored["old"],
-        new=stored["new"],
-        reason=stored["reason"],
-        hidden=tuple(stored["hidden"]),
-        before=stored["before"],
-        detail=stored["detail"],
-    )
+from buildbot_bench.core.incident import AlarmedSeries, Standing
+from buildbot_bench.plugin.db.columns import Count, JudgementId, SearchId, Sha
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,29 +25,30 @@ class Recovery:
     at_s: float
     difference: float | None = None
 
-    @classmethod
-    def of(cls, stored: Mapping[str, Any]) -> Self:
-        """What json.loads gives, as it was stored."""
-        return cls(**stored)
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SeriesRange:
+    """The range (old, new] of a series."""
+
+    testbed: str
+    workload: str
+    unit: str
+    old_sha: Sha
+    old_position: int
+    new_sha: Sha
+    new_position: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class RaisedAlarm:
+class RaisedAlarm(SeriesRange):
     """What the judge saw of a series over (old, new]: `claimed` is the effect.
 
     `old` is the anchor, which lies before the change. `judgement_id` is the verdict's.
     `higher_is_better` is None where the unit alone says it.
     """
 
-    testbed: str
-    workload: str
-    unit: str
-    old_sha: str
-    old_position: int
-    new_sha: str
-    new_position: int
     claimed: float
-    judgement_id: int | None = None
+    judgement_id: JudgementId | None = None
     higher_is_better: bool | None = None
 
     def on(self, branch: str) -> AlarmedSeries:
@@ -82,7 +69,7 @@ class RaisedAlarm:
 class NewIncidentSeries(RaisedAlarm):
     """A series whose alarm joins the incident of a search."""
 
-    search_id: int
+    search_id: SearchId
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -99,7 +86,7 @@ class IncidentSeriesRow(NewIncidentSeries):
     low: float | None
     high: float | None
     reason: str
-    own_search_id: int | None
+    own_search_id: SearchId | None
     created_at: float
     ended_at: float | None
-    version: int
+    version: Count

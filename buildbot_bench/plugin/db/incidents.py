@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import sqlalchemy as sa
 
 from buildbot_bench.core.incident import Standing
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.incident_rows import IncidentSeriesRow, NewIncidentSeries
-from buildbot_bench.plugin.db.schema import INCIDENT_SERIES, JUDGEMENT, SEARCH
-from buildbot_bench.plugin.db.sql import compare_and_swap, ensure, fetch_all, values_of
+from buildbot_bench.plugin.db.schema import JUDGEMENT, SEARCH
+from buildbot_bench.plugin.db.sql import ensure, fetch_all, values_of
 from buildbot_bench.plugin.db.states import SearchKind, SearchReason
 
 
@@ -21,38 +19,7 @@ def join_incident(
     values = values_of(joining)
     key = {name: values.pop(name) for name in ("search_id", "testbed", "workload")}
     values |= {"standing": Standing.WAITING, "reason": "", "created_at": now}
-    return ensure(conn, INCIDENT_SERIES, IncidentSeriesRow, key, values)
-
-
-def series_of_incident(conn: sa.Connection, search_id: int) -> list[IncidentSeriesRow]:
-    """The other series of a search's incident, in the order in which they joined."""
-    query = sa.select(INCIDENT_SERIES).where(INCIDENT_SERIES.c.search_id == search_id)
-    return fetch_all(conn, query.order_by(INCIDENT_SERIES.c.id), IncidentSeriesRow)
-
-
-def confirmed_incidents(
-    conn: sa.Connection, testbed: str, workload: str
-) -> list[IncidentSeriesRow]:
-    """The incidents whose step was confirmed on a series that another one was searched for."""
-    query = sa.select(INCIDENT_SERIES).where(
-        INCIDENT_SERIES.c.testbed == testbed,
-        INCIDENT_SERIES.c.workload == workload,
-        INCIDENT_SERIES.c.standing == Standing.CONFIRMED,
-    )
-    return fetch_all(conn, query.order_by(INCIDENT_SERIES.c.id), IncidentSeriesRow)
-
-
-def waiting_series(conn: sa.Connection) -> list[IncidentSeriesRow]:
-    """The series of all incidents of which it is not known yet what the step is on them."""
-    query = sa.select(INCIDENT_SERIES).where(INCIDENT_SERIES.c.standing == Standing.WAITING)
-    return fetch_all(conn, query.order_by(INCIDENT_SERIES.c.id), IncidentSeriesRow)
-
-
-def change_incident_series(
-    conn: sa.Connection, /, row: IncidentSeriesRow, **columns: Any
-) -> IncidentSeriesRow | None:
-    """The series with columns changed; None when another was quicker."""
-    return compare_and_swap(conn, INCIDENT_SERIES, row, columns)
+    return ensure(conn, IncidentSeriesRow, key, values)
 
 
 def incidents_over(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import sqlalchemy as sa
 
 from buildbot_bench.core.branches import repository_of
@@ -11,13 +9,11 @@ from buildbot_bench.plugin.db.branches import judgements_of, line_of
 from buildbot_bench.plugin.db.finding_rows import JudgementRow, NewJudgement
 from buildbot_bench.plugin.db.schema import JUDGEMENT
 from buildbot_bench.plugin.db.sql import (
-    by_id,
-    compare_and_swap,
     ensure,
     fetch_all,
     values_of,
 )
-from buildbot_bench.plugin.db.states import JudgementState
+from buildbot_bench.plugin.db.states import ALARMS, JudgementState
 
 
 def ensure_judgement(conn: sa.Connection, new: NewJudgement, *, now: float) -> JudgementRow:
@@ -25,12 +21,7 @@ def ensure_judgement(conn: sa.Connection, new: NewJudgement, *, now: float) -> J
     values = values_of(new) | {"created_at": now, "changed_at": now}
     key = {name: values.pop(name) for name in ("testbed", "workload", "new_sha", "old_sha")}
     key["repository"] = repository_of(new.branch or "")
-    return ensure(conn, JUDGEMENT, JudgementRow, key, values)
-
-
-def judgement(conn: sa.Connection, judgement_id: int) -> JudgementRow | None:
-    """The judgement with that id."""
-    return by_id(conn, JUDGEMENT, JudgementRow, judgement_id)
+    return ensure(conn, JudgementRow, key, values)
 
 
 def judgements(
@@ -54,12 +45,6 @@ def judgements_of_commit(
     return {(row.testbed, row.workload): row for row in rows}
 
 
-def judgements_of_search(conn: sa.Connection, search_id: int) -> list[JudgementRow]:
-    """The verdicts that led to a search, or were linked to it, oldest first."""
-    query = sa.select(JUDGEMENT).where(JUDGEMENT.c.search_id == search_id)
-    return fetch_all(conn, query.order_by(JUDGEMENT.c.id), JudgementRow)
-
-
 def closed_judgements(
     conn: sa.Connection, testbed: str, workload: str, first_position: int, branch: str
 ) -> list[JudgementRow]:
@@ -73,7 +58,7 @@ def closed_judgements(
         JUDGEMENT.c.new_position >= first_position,
         judgements_of(line_of(conn, branch)),
         sa.or_(
-            JUDGEMENT.c.state.in_([JudgementState.REGRESSION, JudgementState.IMPROVEMENT]),
+            JUDGEMENT.c.state.in_(ALARMS),
             sa.and_(
                 JUDGEMENT.c.state == JudgementState.NOTHING,
                 sa.or_(JUDGEMENT.c.rounds > 1, JUDGEMENT.c.effect.is_not(None)),
@@ -98,16 +83,9 @@ def alarms_over(
 ) -> list[JudgementRow]:
     """The alarms of all series over some of a branch's commits in (old, new], oldest first."""
     query = sa.select(JUDGEMENT).where(
-        JUDGEMENT.c.state.in_([JudgementState.REGRESSION, JudgementState.IMPROVEMENT]),
+        JUDGEMENT.c.state.in_(ALARMS),
         JUDGEMENT.c.old_position < new_position,
         JUDGEMENT.c.new_position > old_position,
         judgements_of(line_of(conn, branch)),
     )
     return fetch_all(conn, query.order_by(JUDGEMENT.c.id), JudgementRow)
-
-
-def change_judgement(
-    conn: sa.Connection, row: JudgementRow, /, *, now: float, **columns: Any
-) -> JudgementRow | None:
-    """The judgement with columns changed; None when another was quicker."""
-    return compare_and_swap(conn, JUDGEMENT, row, {**columns, "changed_at": now})

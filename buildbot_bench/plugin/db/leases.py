@@ -7,12 +7,11 @@ same master held, may be taken with a new token. A transaction that checks the o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import sqlalchemy as sa
 
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.core.legible import quoted
+from buildbot_bench.plugin.db.farm_rows import LeaseRow
 from buildbot_bench.plugin.db.schema import LEASE
 from buildbot_bench.plugin.db.sql import fetch, fetch_all, insert_unless_known
 
@@ -31,18 +30,6 @@ _CONNECTED = sa.table("connected_workers", sa.column("masterid"))
 
 class LeaseLostError(InfraError):
     """Another master has taken the lease: what was to be changed under it is not."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class LeaseRow:
-    """A lease, and what its holder has to tell of itself; `expires_at` by the database's clock."""
-
-    id: int
-    name: str
-    token: str
-    masterid: int
-    expires_at: float
-    trouble: str
 
 
 def take_lease(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -12,7 +11,7 @@ from buildbot_bench.core.incident import Standing
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.plugin.db.finding_rows import MarkRow
 from buildbot_bench.plugin.db.schema import INCIDENT_SERIES, JUDGEMENT, MARK, SEARCH
-from buildbot_bench.plugin.db.sql import compare_and_swap, fetch_all
+from buildbot_bench.plugin.db.sql import fetch_all
 from buildbot_bench.plugin.db.states import MarkKind
 
 
@@ -60,18 +59,6 @@ def mark_searches(
     ]
 
 
-def marks_of_search(conn: sa.Connection, search_id: int) -> list[MarkRow]:
-    """All that was said of a search's report, oldest first."""
-    query = sa.select(MARK).where(MARK.c.search_id == search_id)
-    return fetch_all(conn, query.order_by(MARK.c.id), MarkRow)
-
-
-def marks_of_judgement(conn: sa.Connection, judgement_id: int) -> list[MarkRow]:
-    """All that was said of a verdict, oldest first."""
-    query = sa.select(MARK).where(MARK.c.judgement_id == judgement_id)
-    return fetch_all(conn, query.order_by(MARK.c.id), MarkRow)
-
-
 def marks_on_series(conn: sa.Connection, testbed: str, workload: str) -> list[MarkRow]:
     """The last words on changes of a series that say what they were: expected, or noise.
 
@@ -106,11 +93,6 @@ def newest_marks(conn: sa.Connection) -> list[MarkRow]:
     return fetch_all(conn, sa.select(MARK).where(MARK.c.id.in_(last)).order_by(MARK.c.id), MarkRow)
 
 
-def pending_marks(conn: sa.Connection) -> list[MarkRow]:
-    """What bears on what is measured or judged, and is still open; oldest first."""
-    return fetch_all(conn, sa.select(MARK).where(MARK.c.pending).order_by(MARK.c.id), MarkRow)
-
-
 def opinions(conn: sa.Connection) -> dict[MarkKind, int]:
     """How many searches that named a culprit have which last word."""
     last = sa.select(sa.func.max(MARK.c.id)).group_by(MARK.c.search_id)
@@ -121,8 +103,3 @@ def opinions(conn: sa.Connection) -> dict[MarkKind, int]:
         .group_by(MARK.c.kind)
     )
     return {row.kind: row.number for row in conn.execute(query)}
-
-
-def change_mark(conn: sa.Connection, /, row: MarkRow, **columns: Any) -> MarkRow | None:
-    """The mark with columns changed; None when another was quicker."""
-    return compare_and_swap(conn, MARK, row, columns)

@@ -10,67 +10,25 @@ import sqlalchemy as sa
 from buildbot_bench.api.states import SearchState
 from buildbot_bench.plugin.db.finding_rows import NoticeRow, ReportRow, SearchRow
 from buildbot_bench.plugin.db.schema import NOTICE, REPORT, SEARCH
-from buildbot_bench.plugin.db.sql import compare_and_swap, ensure, fetch, fetch_all
-from buildbot_bench.plugin.db.states import ReportState, SearchKind, SearchReason
+from buildbot_bench.plugin.db.sql import change, ensure, fetch_all
+from buildbot_bench.plugin.db.states import UNSENT, ReportState, SearchKind, SearchReason
 
 # The kind of a notice that is withheld.
 NOTHING_TO_SAY = "none"
 
 
-def add_report(
-    conn: sa.Connection,
-    search_id: int,
-    *,
-    message_id: str,
-    subject: str,
-    recipients: Sequence[str],
-    message: bytes,
-    now: float,
-    state: ReportState = ReportState.NEW,
-) -> ReportRow:
+def add_report(conn: sa.Connection, /, search_id: int, *, now: float, **mail: Any) -> ReportRow:
     """The report of a search, due from now on; a known one stays as it was first written."""
-    return add_mail(
-        conn,
-        f"search:{search_id}",
-        search_id=search_id,
-        message_id=message_id,
-        subject=subject,
-        recipients=recipients,
-        message=message,
-        now=now,
-        state=state,
-    )
+    return add_mail(conn, f"search:{search_id}", search_id=search_id, now=now, **mail)
 
 
-def add_mail(
-    conn: sa.Connection,
-    key: str,
-    *,
-    message_id: str,
-    subject: str,
-    recipients: Sequence[str],
-    message: bytes,
-    now: float,
-    state: ReportState = ReportState.NEW,
-    search_id: int | None = None,
-) -> ReportRow:
-    """The mail about what the key names, as `add_report` keeps that of a search."""
-    return ensure(
-        conn,
-        REPORT,
-        ReportRow,
-        {"key": key},
-        {
-            "search_id": search_id,
-            "state": state,
-            "message_id": message_id,
-            "subject": subject,
-            "recipients": list(recipients),
-            "message": message,
-            "next_try_at": now,
-            "created_at": now,
-        },
-    )
+def add_mail(conn: sa.Connection, /, key: str, *, now: float, **mail: Any) -> ReportRow:
+    """The mail about what the key names, as `add_report` keeps that of a search.
+
+    `mail` are its columns: message_id, subject, recipients, message; state, if it is not new.
+    """
+    due = {"state": ReportState.NEW, "next_try_at": now, "created_at": now}
+    return ensure(conn, ReportRow, {"key": key}, due | mail)
 
 
 def mails_like(conn: sa.Connection, prefix: str) -> list[ReportRow]:
@@ -83,11 +41,6 @@ def mails_sent_since(conn: sa.Connection, since_s: float) -> int:
     """How many mails a server took after a time."""
     query = sa.select(sa.func.count()).where(REPORT.c.sent_at > since_s)
     return int(conn.execute(query).scalar_one())
-
-
-def report_of_search(conn: sa.Connection, search_id: int) -> ReportRow | None:
-    """The report of a search."""
-    return fetch(conn, sa.select(REPORT).where(REPORT.c.search_id == search_id), ReportRow)
 
 
 def unreported_searches(conn: sa.Connection) -> list[SearchRow]:
@@ -162,17 +115,11 @@ def withheld_reports(conn: sa.Connection) -> list[ReportRow]:
 
 
 def digest_reports(
-    conn: sa.Connection,
-    rows: Sequence[ReportRow],
-    *,
-    message_id: str,
-    subject: str,
-    recipients: Sequence[str],
-    message: bytes,
-    now: float,
+    conn: sa.Connection, /, rows: Sequence[ReportRow], *, now: float, **mail: Any
 ) -> bool:
     """Let the last of some withheld reports carry a mail about all of them, due from now on.
 
+    `mail` are its columns, as of `add_mail`.
     All change or none does: False when another master was quicker with one of them.
     """
     # Another master's digest is waited for: what it carries is withheld no longer. SQLite has one
@@ -183,16 +130,8 @@ def digest_reports(
         return False
     *others, last = rows
     for row in others:
-        compare_and_swap(conn, REPORT, row, {"state": ReportState.DIGESTED})
-    mail = {
-        "state": ReportState.NEW,
-        "message_id": message_id,
-        "subject": subject,
-        "recipients": list(recipients),
-        "message": message,
-        "next_try_at": now,
-    }
-    return compare_and_swap(conn, REPORT, last, mail) is not None
+        change(conn, row, state=ReportState.DIGESTED)
+    return change(conn, last, state=ReportState.NEW, next_try_at=now, **mail) is not None
 
 
 def _withheld() -> sa.Select[tuple[object, ...]]:
@@ -205,15 +144,8 @@ def due_reports(conn: sa.Connection, now: float) -> list[ReportRow]:
     One that is `sending` is among them when its time has passed: its sender died over it.
     Who begins to send therefore sets `next_try_at` to when it must have ended.
     """
-    query = sa.select(REPORT).where(
-        REPORT.c.state.in_([ReportState.NEW, ReportState.SENDING]), REPORT.c.next_try_at <= now
-    )
+    query = sa.select(REPORT).where(REPORT.c.state.in_(UNSENT), REPORT.c.next_try_at <= now)
     return fetch_all(conn, query.order_by(REPORT.c.next_try_at, REPORT.c.id), ReportRow)
-
-
-def change_report(conn: sa.Connection, row: ReportRow, /, **columns: Any) -> ReportRow | None:
-    """The report with columns changed; None when another was quicker."""
-    return compare_and_swap(conn, REPORT, row, columns)
 
 
 def add_notices(
@@ -233,19 +165,12 @@ def add_notices(
     return [
         ensure(
             conn,
-            NOTICE,
             NoticeRow,
             {"search_id": search_id, "kind": kind, "target": target},
             {"body": body, "state": state, "next_try_at": now, "created_at": now},
         )
         for kind, target, body in rows
     ]
-
-
-def notices_of_search(conn: sa.Connection, search_id: int) -> list[NoticeRow]:
-    """All that was or is to be said of a search, oldest first."""
-    query = sa.select(NOTICE).where(NOTICE.c.search_id == search_id)
-    return fetch_all(conn, query.order_by(NOTICE.c.id), NoticeRow)
 
 
 def unnoticed_searches(conn: sa.Connection, ended_since: float) -> list[SearchRow]:
@@ -268,9 +193,7 @@ def due_notices(conn: sa.Connection, now: float) -> list[NoticeRow]:
 
     As with reports, one that is `sending` is among them when its time has passed.
     """
-    query = sa.select(NOTICE).where(
-        NOTICE.c.state.in_([ReportState.NEW, ReportState.SENDING]), NOTICE.c.next_try_at <= now
-    )
+    query = sa.select(NOTICE).where(NOTICE.c.state.in_(UNSENT), NOTICE.c.next_try_at <= now)
     return fetch_all(conn, query.order_by(NOTICE.c.next_try_at, NOTICE.c.id), NoticeRow)
 
 
@@ -280,8 +203,3 @@ def take_up_notices(conn: sa.Connection, now: float) -> int:
     given_up = NOTICE.c.state == ReportState.GIVEN_UP
     changed = sa.update(NOTICE).where(given_up).values(**due, version=NOTICE.c.version + 1)
     return conn.execute(changed).rowcount
-
-
-def change_notice(conn: sa.Connection, row: NoticeRow, /, **columns: Any) -> NoticeRow | None:
-    """The notice with columns changed; None when another was quicker."""
-    return compare_and_swap(conn, NOTICE, row, columns)

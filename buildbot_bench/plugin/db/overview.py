@@ -7,14 +7,10 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from buildbot_bench.api.states import SearchState
 from buildbot_bench.plugin.db.finding_rows import MarkRow, SearchRow
-from buildbot_bench.plugin.db.incident_rows import IncidentSeriesRow
-from buildbot_bench.plugin.db.schema import IMAGE, INCIDENT_SERIES, ITERATION, MARK, PROBE, SEARCH
+from buildbot_bench.plugin.db.schema import IMAGE, ITERATION, MARK, PROBE, SEARCH
 from buildbot_bench.plugin.db.sql import fetch_all
-from buildbot_bench.plugin.db.states import SearchKind
-
-_FOUND = (SearchState.FOUND, SearchState.SLOPE)
+from buildbot_bench.plugin.db.states import FRUITFUL_SEARCHES, SearchKind
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,7 +32,7 @@ class NewestValue:
 
 def findings(conn: sa.Connection, limit: int, *, open_only: bool = False) -> list[SearchRow]:
     """The searches that found something, newest first; those whose incident is not over."""
-    query = sa.select(SEARCH).where(SEARCH.c.state.in_(_FOUND))
+    query = sa.select(SEARCH).where(SEARCH.c.state.in_(FRUITFUL_SEARCHES))
     if open_only:
         query = query.where(SEARCH.c.recovery.is_(None))
     return fetch_all(conn, query.order_by(SEARCH.c.id.desc()).limit(limit), SearchRow)
@@ -47,7 +43,7 @@ def findings_over(
 ) -> list[SearchRow]:
     """The searches of a branch and kind that found something and hold all of (old, new]."""
     query = sa.select(SEARCH).where(
-        SEARCH.c.state.in_(_FOUND),
+        SEARCH.c.state.in_(FRUITFUL_SEARCHES),
         SEARCH.c.branch == branch,
         SEARCH.c.kind == kind,
         SEARCH.c.old_position <= old_position,
@@ -61,14 +57,6 @@ def last_marks(conn: sa.Connection, search_ids: Collection[int]) -> dict[int, Ma
     last = sa.select(sa.func.max(MARK.c.id)).where(MARK.c.search_id.in_(search_ids))
     query = sa.select(MARK).where(MARK.c.id.in_(last.group_by(MARK.c.search_id)))
     return {row.search_id or 0: row for row in fetch_all(conn, query, MarkRow)}
-
-
-def series_of_incidents(
-    conn: sa.Connection, search_ids: Collection[int]
-) -> list[IncidentSeriesRow]:
-    """The other series of the incidents of some searches, in the order in which they joined."""
-    query = sa.select(INCIDENT_SERIES).where(INCIDENT_SERIES.c.search_id.in_(search_ids))
-    return fetch_all(conn, query.order_by(INCIDENT_SERIES.c.id), IncidentSeriesRow)
 
 
 def newest_values(conn: sa.Connection, limit: int) -> list[NewestValue]:

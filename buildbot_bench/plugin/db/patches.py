@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from buildbot_bench.api.states import AbTestState
 from buildbot_bench.plugin.db.rows import PatchRow
 from buildbot_bench.plugin.db.schema import AB_TEST, AB_TEST_VARIANT, IMAGE, PATCH, SEARCH
-from buildbot_bench.plugin.db.sql import Lock, ensure, fetch, serialise
+from buildbot_bench.plugin.db.sql import Lock, ensure, row_by, serialise
 from buildbot_bench.plugin.db.states import ImageState
 
 
@@ -35,12 +35,11 @@ def add_patch(
         # Who brings it again needs it again: it is not deleted before its comparison is there.
         conn.execute(sa.update(PATCH).where(PATCH.c.digest == digest).values(fetched_at=now))
     others = {"body": body, "origin": origin, "requester": requester, "fetched_at": now}
-    return ensure(conn, PATCH, PatchRow, {"digest": digest}, others)
+    return ensure(conn, PatchRow, {"digest": digest}, others)
 
 
-def patch(conn: sa.Connection, digest: str) -> PatchRow | None:
-    """The patch with that SHA-256 in hexadecimal."""
-    return fetch(conn, sa.select(PATCH).where(PATCH.c.digest == digest), PatchRow)
+# The patch with a SHA-256 in hexadecimal.
+patch = row_by(PatchRow, "digest")
 
 
 def patch_bytes(conn: sa.Connection, requester: str) -> int:

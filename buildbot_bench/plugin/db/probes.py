@@ -13,13 +13,11 @@ import sqlalchemy as sa
 from buildbot_bench.api.states import ProbeState
 from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.plugin.db.rows import CaptureRow, ProbeRequest, ProbeRow, ProfileRow
-from buildbot_bench.plugin.db.schema import AB_TEST, CAPTURE, PROBE, PROFILE
+from buildbot_bench.plugin.db.schema import AB_TEST, PROBE
 from buildbot_bench.plugin.db.sql import (
-    by_id,
-    compare_and_swap,
     ensure,
-    fetch,
     fetch_all,
+    row_by,
     values_of,
 )
 from buildbot_bench.plugin.db.states import OPEN_PROBES, ProbeReason, ProfileState
@@ -39,7 +37,7 @@ def ensure_probe(conn: sa.Connection, request: ProbeRequest, *, token: str, now:
     of_it = sa.and_(AB_TEST.c.id == request.ab_test_id, AB_TEST.c.limited)
     columns["budget_of"] = sa.select(payer()).where(of_it).scalar_subquery()
     new = {"token": token, "state": ProbeState.NEW, "attempt": request.round, "created_at": now}
-    return ensure(conn, PROBE, ProbeRow, {"key": request.key}, columns | new)
+    return ensure(conn, ProbeRow, {"key": request.key}, columns | new)
 
 
 def payer() -> sa.ColumnElement[str]:
@@ -47,14 +45,7 @@ def payer() -> sa.ColumnElement[str]:
     return sa.func.coalesce(AB_TEST.c.extended_by, AB_TEST.c.requester)
 
 
-def probe(conn: sa.Connection, probe_id: int) -> ProbeRow | None:
-    """The probe with that id."""
-    return by_id(conn, PROBE, ProbeRow, probe_id)
-
-
-def probe_by_key(conn: sa.Connection, key: str) -> ProbeRow | None:
-    """The probe with that key."""
-    return fetch(conn, sa.select(PROBE).where(PROBE.c.key == key), ProbeRow)
+probe_by_key = row_by(ProbeRow, "key")
 
 
 def probes(conn: sa.Connection, state: ProbeState | str | None = None) -> list[ProbeRow]:
@@ -104,12 +95,6 @@ def unjudged_probes(conn: sa.Connection) -> list[ProbeRow]:
     return fetch_all(conn, query.order_by(PROBE.c.id), ProbeRow)
 
 
-def probes_of_search(conn: sa.Connection, search_id: int) -> list[ProbeRow]:
-    """All probes of a search, in the order in which they were asked for."""
-    query = sa.select(PROBE).where(PROBE.c.search_id == search_id).order_by(PROBE.c.id)
-    return fetch_all(conn, query, ProbeRow)
-
-
 def probes_of(
     conn: sa.Connection,
     image_ids: Collection[int],
@@ -134,7 +119,7 @@ def troubles(
     """
     at_s = sa.func.coalesce(PROBE.c.ended_at, PROBE.c.issued_at, PROBE.c.created_at)
     given_up = PROBE.c.failure_kind == FailureKind.INFRASTRUCTURE
-    is_open = PROBE.c.state.in_((ProbeState.NEW, ProbeState.ISSUED))
+    is_open = PROBE.c.state.in_(OPEN_PROBES)
     query = sa.select(PROBE).where(
         PROBE.c.testbed == testbed,
         PROBE.c.failure.is_not(None),
@@ -144,70 +129,10 @@ def troubles(
     return fetch_all(conn, query.order_by(at_s.desc(), PROBE.c.id.desc()).limit(limit), ProbeRow)
 
 
-def change_probe(conn: sa.Connection, row: ProbeRow, /, **columns: Any) -> ProbeRow | None:
-    """The probe with columns changed; None when another was quicker."""
-    return compare_and_swap(conn, PROBE, row, columns)
-
-
-def ensure_profile(
-    conn: sa.Connection,
-    *,
-    key: str,
-    token: str,
-    image_id: int,
-    testbed: str,
-    workload: str,
-    now: float,
-    search_id: int | None = None,
-    ab_test_id: int | None = None,
-    tunables: str = "",
-) -> ProfileRow:
+def ensure_profile(conn: sa.Connection, /, *, key: str, now: float, **columns: Any) -> ProfileRow:
     """The request with that key, new if it was not known; a known one stays as it is."""
-    return ensure(
-        conn,
-        PROFILE,
-        ProfileRow,
-        {"key": key},
-        {
-            "token": token,
-            "image_id": image_id,
-            "testbed": testbed,
-            "workload": workload,
-            "search_id": search_id,
-            "ab_test_id": ab_test_id,
-            "tunables": tunables,
-            "state": ProfileState.NEW,
-            "created_at": now,
-        },
-    )
-
-
-def profile(conn: sa.Connection, profile_id: int) -> ProfileRow | None:
-    """The request with that id."""
-    return by_id(conn, PROFILE, ProfileRow, profile_id)
-
-
-def profiles(conn: sa.Connection, state: ProfileState | str) -> list[ProfileRow]:
-    """The requests in a state, oldest first."""
-    query = sa.select(PROFILE).where(PROFILE.c.state == state)
-    return fetch_all(conn, query.order_by(PROFILE.c.id), ProfileRow)
-
-
-def profiles_of_search(conn: sa.Connection, search_id: int) -> list[ProfileRow]:
-    """The requests of a search, the old side's first."""
-    query = sa.select(PROFILE).where(PROFILE.c.search_id == search_id)
-    return fetch_all(conn, query.order_by(PROFILE.c.id), ProfileRow)
-
-
-def profiles_of_ab_test(conn: sa.Connection, ab_test_id: int) -> list[ProfileRow]:
-    """The requests of a comparison: series after series, the base's first."""
-    query = sa.select(PROFILE).where(PROFILE.c.ab_test_id == ab_test_id)
-    return fetch_all(conn, query.order_by(PROFILE.c.id), ProfileRow)
-
-
-def change_profile(conn: sa.Connection, row: ProfileRow, /, **columns: Any) -> ProfileRow | None:
-    """The request with columns changed; None when another was quicker."""
-    return compare_and_swap(conn, PROFILE, row, columns)
+    new = {"tunables": "", **columns, "state": ProfileState.NEW, "created_at": now}
+    return ensure(conn, ProfileRow, {"key": key}, new)
 
 
 def add_capture(
@@ -224,7 +149,6 @@ def add_capture(
     located = json.dumps(places, sort_keys=True).encode() if places else b""
     return ensure(
         conn,
-        CAPTURE,
         CaptureRow,
         {"digest": capture_digest(text, packets, located)},
         {
@@ -241,8 +165,3 @@ def capture_digest(stacks: bytes, packets: int, places: bytes) -> str:
     """Return the SHA-256 of folded stacks and of what is known beside them."""
     beside = b"\0%d\0%s" % (packets, places) if packets or places else b""
     return hashlib.sha256(stacks + beside).hexdigest()
-
-
-def capture(conn: sa.Connection, digest: str) -> CaptureRow | None:
-    """The capture with that SHA-256 in hexadecimal."""
-    return fetch(conn, sa.select(CAPTURE).where(CAPTURE.c.digest == digest), CaptureRow)

@@ -12,7 +12,7 @@ from buildbot_bench.plugin.db.finding_rows import QuarantineRow
 from buildbot_bench.plugin.db.probes import OF_COMMITS
 from buildbot_bench.plugin.db.rows import IterationRow, ProbeRow
 from buildbot_bench.plugin.db.schema import ITERATION, PROBE, QUARANTINE, REPORT
-from buildbot_bench.plugin.db.sql import compare_and_swap, ensure, fetch_all
+from buildbot_bench.plugin.db.sql import ensure, fetch_all
 from buildbot_bench.plugin.db.states import ProbeReason
 
 
@@ -58,33 +58,10 @@ MAIL_KEY = "quarantine:"
 
 
 def begin_quarantine(
-    conn: sa.Connection,
-    *,
-    probe_id: int,
-    testbed: str,
-    workload: str,
-    epoch: str,
-    since_s: float,
-    shift: float | None,
-    reason: str,
-    now: float,
+    conn: sa.Connection, /, *, probe_id: int, now: float, **columns: Any
 ) -> QuarantineRow:
     """The quarantine that a round of the control image began; a known one stays as it is."""
-    return ensure(
-        conn,
-        QUARANTINE,
-        QuarantineRow,
-        {"probe_id": probe_id},
-        {
-            "testbed": testbed,
-            "workload": workload,
-            "epoch": epoch,
-            "since_s": since_s,
-            "shift": shift,
-            "reason": reason,
-            "begun_at": now,
-        },
-    )
+    return ensure(conn, QuarantineRow, {"probe_id": probe_id}, {**columns, "begun_at": now})
 
 
 def quarantines(
@@ -105,13 +82,6 @@ def untold_quarantines(conn: sa.Connection) -> list[QuarantineRow]:
     reported = sa.select(REPORT.c.id).where(REPORT.c.key == key)
     query = sa.select(QUARANTINE).where(~reported.exists()).order_by(QUARANTINE.c.id)
     return fetch_all(conn, query, QuarantineRow)
-
-
-def change_quarantine(
-    conn: sa.Connection, /, row: QuarantineRow, **columns: Any
-) -> QuarantineRow | None:
-    """The quarantine with columns changed; None when another was quicker."""
-    return compare_and_swap(conn, QUARANTINE, row, columns)
 
 
 def doubted(conn: sa.Connection, row: QuarantineRow) -> tuple[int, int]:

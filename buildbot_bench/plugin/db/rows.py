@@ -13,6 +13,18 @@ from typing import Any, Self
 
 from buildbot_bench.api.states import ProbeState
 from buildbot_bench.core.revision import Revision
+from buildbot_bench.plugin.db.columns import (
+    AbTestId,
+    Count,
+    Digest,
+    Flag,
+    ImageId,
+    JudgementId,
+    Large,
+    ProbeId,
+    SearchId,
+    Sha,
+)
 from buildbot_bench.plugin.db.states import ImageState, ProbeReason, ProfileState
 
 
@@ -20,13 +32,13 @@ from buildbot_bench.plugin.db.states import ImageState, ProbeReason, ProfileStat
 class NewCommit:
     """A commit that arrived on a branch; `important` when it touches a watched path."""
 
-    sha: str
+    sha: Sha
     position: int
-    parent_sha: str | None = None
+    parent_sha: Sha | None = None
     svn: int | None = None
     subject: str = ""
     author: str = ""
-    committed_at_s: int = 0
+    committed_at_s: Large = 0
     important: bool = True
     arrived_at: float = 0.0
 
@@ -96,26 +108,26 @@ class ImageRow:
     """
 
     id: int
-    sha: str
+    sha: Sha
     variant: str
     ordinal: int
     position: int
     label: str
     state: ImageState
-    attempt: int
+    attempt: Count
     brid: int | None
     reason: str | None
     digest: str | None
-    size: int | None
+    size: Large | None
     path: str | None
     build_s: float | None
     created_at: float
     changed_at: float
-    version: int
+    version: Count
     kernel_digest: str | None = None
     manifest: dict[str, Any] | None = None
-    read_files: str | None = None
-    built_by: str | None = None
+    read_files: Digest | None = None
+    built_by: Digest | None = None
     branch: str | None = None
     repository: str = ""
 
@@ -150,21 +162,11 @@ class ListedRow:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ArtefactRow:
-    """The file of an image's kernel, known by its SHA-256, of `size` bytes."""
-
-    id: int
-    digest: str
-    size: int
-    stored_at: float
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class PatchRow:
     """A patch as it came, known by its SHA-256; `origin` says where it came from."""
 
     id: int
-    digest: str
+    digest: Digest
     origin: str
     requester: str
     fetched_at: float
@@ -172,29 +174,34 @@ class PatchRow:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ProbeRequest:
-    """What is asked of the lab: so many iterations of an image on a testbed and workload.
+class AskedBoots:
+    """So many iterations of an image on a testbed and workload.
 
     At most one of `search_id`, `ab_test_id` and `judgement_id` says for what; `serial` counts the
     requests for it, or for its testbed; `round` counts the jobs for this request that the lab gave
-    up. `name` tells apart what nothing else does. `tunables` are set before the traffic, as
-    core.variant writes them.
+    up. `tunables` are set before the traffic, as core.variant writes them.
     """
 
-    image_id: int
+    image_id: ImageId
     testbed: str
     workload: str
     iterations: int
     reason: ProbeReason
     priority: int
-    search_id: int | None = None
-    ab_test_id: int | None = None
-    judgement_id: int | None = None
+    search_id: SearchId | None = None
+    ab_test_id: AbTestId | None = None
+    judgement_id: JudgementId | None = None
     serial: int = 0
     round: int = 0
-    name: str = ""
     tunables: str = ""
     epoch: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ProbeRequest(AskedBoots):
+    """What is asked of the lab; `name` tells apart what nothing else does."""
+
+    name: str = ""
 
     @property
     def key(self) -> str:
@@ -207,40 +214,27 @@ class ProbeRequest:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ProbeRow:
-    """One request for iterations of one image on one testbed and workload, as stored.
+class ProbeRow(AskedBoots):
+    """A request for iterations, as stored.
 
-    `key`, `serial`, `round` and the ids are a ProbeRequest's; `token` names its job on the lab
-    worker; `failure_kind` is a core.wire.FailureKind; `judged` says that its sample was compared;
-    `budget_of` is the person from whose boots of a day these are, None where nobody is limited.
+    `key` is that of its ProbeRequest; `token` names its job on the lab worker; `failure_kind` is a
+    core.wire.FailureKind; `judged` says that its sample was compared; `budget_of` is the person
+    from whose boots of a day these are, None where nobody is limited.
     """
 
     id: int
     key: str
     token: str
-    image_id: int
-    testbed: str
-    workload: str
-    epoch: str
-    iterations: int
-    priority: int
-    reason: ProbeReason
-    search_id: int | None
     state: ProbeState
-    attempt: int
+    attempt: Count
     brid: int | None
     failure: str | None
     failure_kind: str | None
     created_at: float
     issued_at: float | None
     ended_at: float | None
-    judged: bool
-    version: int
-    tunables: str = ""
-    ab_test_id: int | None = None
-    judgement_id: int | None = None
-    serial: int = 0
-    round: int = 0
+    judged: Flag
+    version: Count
     budget_of: str | None = None
 
 
@@ -254,8 +248,8 @@ class IterationRow:
     """
 
     id: int
-    probe_id: int
-    image_id: int
+    probe_id: ProbeId
+    image_id: ImageId
     testbed: str
     workload: str
     epoch: str
@@ -266,10 +260,11 @@ class IterationRow:
     failure: str | None
     at_s: float
     duration_s: float
-    log: str
-    facts: Mapping[str, Any]
-    tunables: str = ""
     times: Mapping[str, Any] | None = None
+    # The long columns stand last: SQLite then finds the short ones without reading past a log.
+    facts: Mapping[str, Any]
+    log: str
+    tunables: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -282,11 +277,11 @@ class CaptureRow:
     """
 
     id: int
-    digest: str
+    digest: Digest
     counter: str
     taken_at: float
     body: bytes
-    packets: int
+    packets: int = 0
     places: bytes | None
 
 
@@ -302,17 +297,17 @@ class ProfileRow:
     id: int
     key: str
     token: str
-    image_id: int
-    search_id: int | None
-    ab_test_id: int | None
+    image_id: ImageId
+    search_id: SearchId | None
+    ab_test_id: AbTestId | None
     testbed: str
     workload: str
     tunables: str
     state: ProfileState
-    attempt: int
+    attempt: Count
     brid: int | None
     failure: str | None
-    digest: str | None
+    digest: Digest | None
     created_at: float
     ended_at: float | None
-    version: int
+    version: Count

@@ -1,4 +1,4 @@
-"""Queries on iterations, and on samples made of them."""
+"""Queries on iterations, on samples made of them, and on old logs of boots."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from buildbot_bench.plugin.db.images import in_span
 from buildbot_bench.plugin.db.metrics import metric_of
 from buildbot_bench.plugin.db.quarantines import in_doubt, of_control
 from buildbot_bench.plugin.db.rows import IterationRow, ProbeRow
-from buildbot_bench.plugin.db.schema import IMAGE, ITERATION
+from buildbot_bench.plugin.db.schema import IMAGE, ITERATION, PROBE
 from buildbot_bench.plugin.db.sql import MOST, fetch_all, insert_unless_known
+from buildbot_bench.plugin.db.states import OPEN_PROBES
 
 # Where sums and quotients of floats leave their range, PostgreSQL ends the query, and SQLite goes
 # on with infinities. No lab counts so much, or so little, of anything.
@@ -229,3 +230,30 @@ def _sample(metric: Metric, rows: Sequence[sa.Row[Any]], testbed: str, workload:
 def _iterations(rows: Iterable[sa.Row[Any]]) -> Iterable[Iteration]:
     for row in rows:
         yield Iteration(value=row.value, at_s=row.at_s, failure=row.failure)
+
+
+DELETED = "(this log was deleted: artefacts.retention.logs-days of bench.yml)"
+
+
+def old_logs(conn: sa.Connection, before_s: float) -> list[tuple[int, int]]:
+    """The boots that ended before a time and have a log, with their images, oldest first.
+
+    Boots of comparisons are none of them, nor are those of requests that have not ended.
+    """
+    query = (
+        sa.select(ITERATION.c.id, ITERATION.c.image_id)
+        .join(PROBE, PROBE.c.id == ITERATION.c.probe_id)
+        .where(
+            ITERATION.c.at_s < before_s,
+            ITERATION.c.log.not_in(["", DELETED]),
+            PROBE.c.ab_test_id.is_(None),
+            PROBE.c.state.not_in(OPEN_PROBES),
+        )
+        .order_by(ITERATION.c.id)
+    )
+    return [(row.id, row.image_id) for row in conn.execute(query)]
+
+
+def delete_logs(conn: sa.Connection, iterations: Collection[int]) -> None:
+    """Let the rows of these boots say that their log was deleted."""
+    conn.execute(sa.update(ITERATION).where(ITERATION.c.id.in_(iterations)).values(log=DELETED))

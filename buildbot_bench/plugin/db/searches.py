@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -12,10 +11,7 @@ from buildbot_bench.core.branches import repository_of
 from buildbot_bench.plugin.db.finding_rows import NewSearch, SearchRow
 from buildbot_bench.plugin.db.schema import IMAGE, ITERATION, PROBE, SEARCH
 from buildbot_bench.plugin.db.sql import (
-    by_id,
-    compare_and_swap,
     ensure,
-    fetch,
     fetch_all,
     values_of,
 )
@@ -31,19 +27,9 @@ def add_search(conn: sa.Connection, wanted: NewSearch, *, now: float) -> SearchR
     values["repository"] = repository_of(wanted.branch)
     key = values.pop("key")
     if key is not None:
-        return ensure(conn, SEARCH, SearchRow, {"key": key}, values)
+        return ensure(conn, SearchRow, {"key": key}, values)
     added = conn.execute(sa.insert(SEARCH).values(**values).returning(*SEARCH.c))
     return SearchRow(**added.mappings().one())
-
-
-def search(conn: sa.Connection, search_id: int) -> SearchRow | None:
-    """The search with that id."""
-    return by_id(conn, SEARCH, SearchRow, search_id)
-
-
-def search_by_key(conn: sa.Connection, key: str) -> SearchRow | None:
-    """The search with that key."""
-    return fetch(conn, sa.select(SEARCH).where(SEARCH.c.key == key), SearchRow)
 
 
 def searches(
@@ -111,8 +97,3 @@ def progress(conn: sa.Connection, search_id: int) -> tuple[int, int]:
         conn.execute(measured.where(own, is_value)).scalar_one(),
         conn.execute(built.where(own, IMAGE.c.state == ImageState.BUILT)).scalar_one(),
     )
-
-
-def change_search(conn: sa.Connection, row: SearchRow, /, **columns: Any) -> SearchRow | None:
-    """The search with columns changed; None when another was quicker."""
-    return compare_and_swap(conn, SEARCH, row, columns)

@@ -61,25 +61,18 @@ def newest_iterations(conn: sa.Connection, since: int) -> dict[tuple[str, str], 
     return {(testbed, workload): newest for testbed, workload, newest in conn.execute(query)}
 
 
-def measured_series(conn: sa.Connection) -> list[tuple[str, str]]:
-    """Every testbed and workload that ever gave a value, no matter what bench.yml says today."""
+def measured_series(conn: sa.Connection, repository: str | None = None) -> list[tuple[str, str]]:
+    """Every testbed and workload that ever gave a value, no matter what bench.yml says today.
+
+    Of a repository, if it is named: those that gave one for a kernel of it.
+    """
     asked = _names()
     value = sa.select(ITERATION.c.id).where(
         *_of(asked.c.testbed, asked.c.workload), ITERATION.c.value.is_not(None)
     )
-    query = sa.select(asked).where(value.correlate(asked).exists())
-    return [(row.testbed, row.workload) for row in conn.execute(query.order_by(*asked.c))]
-
-
-def measured_series_of(conn: sa.Connection, repository: str) -> list[tuple[str, str]]:
-    """Those of them that gave a value for a kernel of a repository."""
-    asked = _names()
-    kernels = sa.select(IMAGE.c.id).where(IMAGE.c.repository == repository)
-    value = sa.select(ITERATION.c.id).where(
-        *_of(asked.c.testbed, asked.c.workload),
-        ITERATION.c.value.is_not(None),
-        ITERATION.c.image_id.in_(kernels),
-    )
+    if repository is not None:
+        kernels = sa.select(IMAGE.c.id).where(IMAGE.c.repository == repository)
+        value = value.where(ITERATION.c.image_id.in_(kernels))
     query = sa.select(asked).where(value.correlate(asked).exists())
     return [(row.testbed, row.workload) for row in conn.execute(query.order_by(*asked.c))]
 

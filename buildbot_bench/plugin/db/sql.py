@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import fields
 from enum import IntEnum
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Concatenate, Protocol, TypeVar
 
 import sqlalchemy as sa
 from alembic import command
@@ -17,6 +17,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy.dialects import postgresql, sqlite
 
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.plugin.db.columns import table_of
 from buildbot_bench.plugin.db.watch import watch
 
 # The largest number in our columns of integers: PostgreSQL's have 32 bits.
@@ -70,9 +71,57 @@ def fetch(conn: sa.Connection, query: sa.Select[Any], kind: type[Row]) -> Row | 
     return None if row is None else kind(**row)
 
 
-def by_id(conn: sa.Connection, table: sa.Table, kind: type[Row], row_id: int) -> Row | None:
-    """The row with that primary key, or None."""
-    return fetch(conn, sa.select(table).where(table.c.id == row_id), kind)
+def by_id(kind: type[Row]) -> Callable[[sa.Connection, int], Row | None]:
+    """The query for the row with a primary key, or None."""
+    return row_by(kind, "id")
+
+
+def row_by(kind: type[Row], *names: str) -> Callable[Concatenate[sa.Connection, ...], Row | None]:
+    """The query for the first row with these values in these columns, or None."""
+
+    def query(conn: sa.Connection, *values: Any, **more: Any) -> Row | None:
+        return fetch(conn, _where(kind, _asked(names, values, more)), kind)
+
+    query.__name__ = _name(kind, names)
+    return query
+
+
+def rows_by(
+    kind: type[Row], *names: str, **fixed: Any
+) -> Callable[Concatenate[sa.Connection, ...], list[Row]]:
+    """The query for the rows with these values in these columns, oldest first.
+
+    A collection stands for any of its values; `fixed` values are those of every call.
+    """
+
+    def query(conn: sa.Connection, *values: Any, **more: Any) -> list[Row]:
+        chosen = _where(kind, _asked(names, values, more) | fixed)
+        return fetch_all(conn, chosen.order_by(table_of(kind).c.id), kind)
+
+    query.__name__ = _name(kind, (*names, *fixed))
+    return query
+
+
+def _asked(names: Sequence[str], values: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
+    asked = {**dict(zip(names, values, strict=False)), **named}
+    if len(values) + len(named) != len(names) or asked.keys() != set(names):
+        raise TypeError(f"the query wants {', '.join(names)}")
+    return asked
+
+
+def _name(kind: type, columns: Sequence[str]) -> str:
+    return f"{kind.__name__} by {', '.join(columns)}"
+
+
+def _where(kind: type, values: Mapping[str, Any]) -> sa.Select[Any]:
+    table = table_of(kind)
+    conditions = (
+        table.c[name].in_(value)
+        if isinstance(value, Collection) and not isinstance(value, str)
+        else table.c[name] == value
+        for name, value in values.items()
+    )
+    return sa.select(table).where(*conditions)
 
 
 def insert_unless_known(conn: sa.Connection, table: sa.Table, values: Mapping[str, Any]) -> bool:
@@ -83,16 +132,11 @@ def insert_unless_known(conn: sa.Connection, table: sa.Table, values: Mapping[st
 
 
 def ensure(
-    conn: sa.Connection,
-    table: sa.Table,
-    kind: type[Row],
-    key: Mapping[str, Any],
-    others: Mapping[str, Any],
+    conn: sa.Connection, kind: type[Row], key: Mapping[str, Any], others: Mapping[str, Any]
 ) -> Row:
     """The row with that unique key, added with the other values when there was none."""
-    insert_unless_known(conn, table, {**key, **others})
-    query = sa.select(table).where(*(table.c[name] == value for name, value in key.items()))
-    return kind(**conn.execute(query).mappings().one())
+    insert_unless_known(conn, table_of(kind), {**key, **others})
+    return kind(**conn.execute(_where(kind, key)).mappings().one())
 
 
 def since_row(table: sa.Table, row_id: int, *columns: sa.Column[Any]) -> sa.Subquery:
@@ -110,17 +154,14 @@ def values_of(new: Any) -> dict[str, Any]:
     return {field.name: getattr(new, field.name) for field in fields(new)}
 
 
-def compare_and_swap(
-    conn: sa.Connection, table: sa.Table, row: VersionedRow, columns: Mapping[str, Any]
-) -> VersionedRow | None:
+def change(conn: sa.Connection, row: VersionedRow, /, **columns: Any) -> VersionedRow | None:
     """Change a row if it is still the one that was seen; None when another was quicker."""
-    return by_id(conn, table, type(row), row.id) if swapped(conn, table, row, columns) else None
+    return by_id(type(row))(conn, row.id) if swapped(conn, row, columns) else None
 
 
-def swapped(
-    conn: sa.Connection, table: sa.Table, row: Versioned, columns: Mapping[str, Any]
-) -> bool:
+def swapped(conn: sa.Connection, row: Versioned, columns: Mapping[str, Any]) -> bool:
     """The same, and only whether it was changed."""
+    table = table_of(type(row))
     update = (
         sa.update(table)
         .where(table.c.id == row.id, table.c.version == row.version)

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from buildbot_bench.api.states import ProbeState
-from buildbot_bench.core.operations import StandingStill
+from buildbot_bench.core.condition import StandingStill
 from buildbot_bench.plugin.db.schema import IMAGE, PROBE, PROFILE
+from buildbot_bench.plugin.db.sql import fetch_all
 from buildbot_bench.plugin.db.states import ImageState, ProfileState
 
 _REQUESTS = sa.table(
@@ -86,7 +87,7 @@ def begun(conn: sa.Connection, masterid: int, *, first: int = 0) -> Begun:
     )
 
 
-def _claimed(conn: sa.Connection, masterid: int) -> Iterator[BegunRequest]:
+def _claimed(conn: sa.Connection, masterid: int) -> list[BegunRequest]:
     results = (
         sa.select(_BUILDS.c.results)
         .where(_BUILDS.c.buildrequestid == _CLAIMS.c.brid)
@@ -99,8 +100,7 @@ def _claimed(conn: sa.Connection, masterid: int) -> Iterator[BegunRequest]:
         .join(_REQUESTS, _REQUESTS.c.id == _CLAIMS.c.brid)
         .where(_REQUESTS.c.complete == 0, _CLAIMS.c.masterid == masterid)
     )
-    for row in conn.execute(query.order_by(_CLAIMS.c.brid)):
-        yield BegunRequest(brid=row.brid, claimed_at=row.claimed_at, results=row.results)
+    return fetch_all(conn, query.order_by(_CLAIMS.c.brid), BegunRequest)
 
 
 def unclaim(conn: sa.Connection, masterid: int, requests: Iterable[BegunRequest]) -> list[int]:

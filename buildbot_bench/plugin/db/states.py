@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum, StrEnum
 
-from buildbot_bench.api.states import ProbeState
+from buildbot_bench.api.states import ProbeState, SearchState
 
 
 class ImageState(StrEnum):
@@ -117,6 +117,12 @@ class ProfileState(StrEnum):
     FAILED = "failed"
 
 
+ALARMS = (JudgementState.REGRESSION, JudgementState.IMPROVEMENT)
+UNBUILT = (ImageState.WANTED, ImageState.BUILDING)
+UNSENT = frozenset({ReportState.NEW, ReportState.SENDING})
+# Searches that the broker still works on, and those that found something.
+OPEN_SEARCHES = frozenset({SearchState.RUNNING, SearchState.CANCELLING})
+FRUITFUL_SEARCHES = frozenset({SearchState.FOUND, SearchState.SLOPE})
 # Requests that may still bring something.
 OPEN_PROBES = frozenset({ProbeState.NEW, ProbeState.ISSUED})
 OPEN_PROFILES = frozenset({ProfileState.NEW, ProfileState.ISSUED})

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
+from buildbot_bench.core.incident import Standing
 from buildbot_bench.plugin.db import ab_tests as ab_test_queries
 from buildbot_bench.plugin.db import branches as branch_queries
 from buildbot_bench.plugin.db import changes as change_queries
@@ -11,7 +15,6 @@ from buildbot_bench.plugin.db import images as image_queries
 from buildbot_bench.plugin.db import incidents as incident_queries
 from buildbot_bench.plugin.db import judgements as judgement_queries
 from buildbot_bench.plugin.db import leases as lease_queries
-from buildbot_bench.plugin.db import logs as log_queries
 from buildbot_bench.plugin.db import marks as mark_queries
 from buildbot_bench.plugin.db import metrics as metric_queries
 from buildbot_bench.plugin.db import outbox as outbox_queries
@@ -23,18 +26,43 @@ from buildbot_bench.plugin.db import read_files as read_queries
 from buildbot_bench.plugin.db import samples as sample_queries
 from buildbot_bench.plugin.db import searches as search_queries
 from buildbot_bench.plugin.db import series as series_queries
-from buildbot_bench.plugin.db import sql as transactions
+from buildbot_bench.plugin.db import sql
 from buildbot_bench.plugin.db import standing as standing_queries
 from buildbot_bench.plugin.db import trials as trial_queries
+from buildbot_bench.plugin.db.ab_test_rows import AbTestRow, AbTestVariant
+from buildbot_bench.plugin.db.finding_rows import (
+    JudgementRow,
+    MarkRow,
+    NoticeRow,
+    ReportRow,
+    SearchRow,
+)
+from buildbot_bench.plugin.db.incident_rows import IncidentSeriesRow
 from buildbot_bench.plugin.db.pooled import PooledStore, reading, writing
-from buildbot_bench.plugin.db.told import telling
+from buildbot_bench.plugin.db.rows import CaptureRow, ImageRow, ProbeRow, ProfileRow
+from buildbot_bench.plugin.db.sql import VersionedRow
+from buildbot_bench.plugin.db.told import tell
 
 
 class BenchStore(PooledStore):
     """The tables behind `master.db.pool`."""
 
-    upgrade = writing(transactions.upgrade)
-    analyse = writing(transactions.analyse)
+    async def change(self, row: VersionedRow, /, **columns: Any) -> VersionedRow | None:
+        """The row with columns changed; None when another was quicker."""
+        changed = await self.write(sql.change, row, **columns)
+        tell(row, changed)
+        return changed
+
+    async def change_ab_test(
+        self, row: AbTestRow, /, *, more: Sequence[AbTestVariant] = (), **columns: Any
+    ) -> AbTestRow | None:
+        """The comparison with columns changed and `more` variants, in the same way."""
+        changed = await self.write(ab_test_queries.change_ab_test, row, more=more, **columns)
+        tell(row, changed)
+        return changed
+
+    upgrade = writing(sql.upgrade)
+    analyse = writing(sql.analyse)
 
     take_lease = writing(lease_queries.take_lease)
     renew_lease = writing(lease_queries.renew_lease)
@@ -74,20 +102,19 @@ class BenchStore(PooledStore):
     version_of_findings = reading(change_queries.version_of_findings)
 
     ensure_image = writing(image_queries.ensure_image)
-    image = reading(image_queries.image)
-    image_of = reading(image_queries.image_of)
+    image = reading(sql.by_id(ImageRow))
+    image_of = reading(sql.row_by(ImageRow, "variant", "ordinal", "repository"))
     image_at = reading(image_queries.image_at)
     images = reading(image_queries.images)
     all_images_between = reading(image_queries.all_images_between)
     images_of_history = reading(image_queries.images_of_history)
     images_between = reading(image_queries.images_between)
     measured_twin = reading(image_queries.measured_twin)
-    change_image = telling("image", writing(image_queries.change_image))
 
     keep_read_files = writing(read_queries.keep_read_files)
     read_files = reading(read_queries.read_files)
-    old_logs = reading(log_queries.old_logs)
-    delete_logs = writing(log_queries.delete_logs)
+    old_logs = reading(sample_queries.old_logs)
+    delete_logs = writing(sample_queries.delete_logs)
 
     lists_without_kernel = reading(read_queries.lists_without_kernel)
     forget_read_files = writing(read_queries.forget_read_files)
@@ -100,17 +127,16 @@ class BenchStore(PooledStore):
 
     ensure_probe = writing(probe_queries.ensure_probe)
     troubles = reading(probe_queries.troubles)
-    probe = reading(probe_queries.probe)
+    probe = reading(sql.by_id(ProbeRow))
     probes = reading(probe_queries.probes)
     probe_by_key = reading(probe_queries.probe_by_key)
-    probes_of_search = reading(probe_queries.probes_of_search)
+    probes_of_search = reading(sql.rows_by(ProbeRow, "search_id"))
     open_probes = reading(probe_queries.open_probes)
     recent_probes = reading(probe_queries.recent_probes)
     first_asked_at = reading(probe_queries.first_asked_at)
     overdue = reading(probe_queries.overdue)
     unjudged_probes = reading(probe_queries.unjudged_probes)
     probes_of = reading(probe_queries.probes_of)
-    change_probe = telling("probe", writing(probe_queries.change_probe))
 
     keep_metric = writing(metric_queries.keep_metric)
     metric_of = reading(metric_queries.metric_of)
@@ -129,7 +155,6 @@ class BenchStore(PooledStore):
 
     newest_iterations = reading(series_queries.newest_iterations)
     measured_series = reading(series_queries.measured_series)
-    measured_series_of = reading(series_queries.measured_series_of)
     measured_by = reading(series_queries.measured_by)
     measured_before = reading(series_queries.measured_before)
     points = reading(series_queries.points)
@@ -147,29 +172,28 @@ class BenchStore(PooledStore):
     failing_boots = reading(trial_queries.failing_boots)
 
     ensure_judgement = writing(judgement_queries.ensure_judgement)
-    judgement = reading(judgement_queries.judgement)
+    judgement = reading(sql.by_id(JudgementRow))
     judgements = reading(judgement_queries.judgements)
     judgements_of_commit = reading(judgement_queries.judgements_of_commit)
-    judgements_of_search = reading(judgement_queries.judgements_of_search)
+    judgements_of_search = reading(sql.rows_by(JudgementRow, "search_id"))
     unsearched_improvements = reading(judgement_queries.unsearched_improvements)
     alarms_over = reading(judgement_queries.alarms_over)
     closed_judgements = reading(judgement_queries.closed_judgements)
-    change_judgement = telling("judgement", writing(judgement_queries.change_judgement))
 
     add_search = writing(search_queries.add_search)
-    search = reading(search_queries.search)
-    search_by_key = reading(search_queries.search_by_key)
+    search = reading(sql.by_id(SearchRow))
+    search_by_key = reading(sql.row_by(SearchRow, "key"))
     searches = reading(search_queries.searches)
     searches_over = reading(search_queries.searches_over)
     unstated_searches = reading(search_queries.unstated_searches)
     progress = reading(search_queries.progress)
-    change_search = telling("search", writing(search_queries.change_search))
 
     join_incident = writing(incident_queries.join_incident)
-    series_of_incident = reading(incident_queries.series_of_incident)
-    confirmed_incidents = reading(incident_queries.confirmed_incidents)
-    waiting_series = reading(incident_queries.waiting_series)
-    change_incident_series = writing(incident_queries.change_incident_series)
+    series_of_incident = reading(sql.rows_by(IncidentSeriesRow, "search_id"))
+    confirmed_incidents = reading(
+        sql.rows_by(IncidentSeriesRow, "testbed", "workload", standing=Standing.CONFIRMED)
+    )
+    waiting_series = reading(sql.rows_by(IncidentSeriesRow, standing=Standing.WAITING))
     judgement_of_search = reading(incident_queries.judgement_of_search)
     incidents_over = reading(incident_queries.incidents_over)
 
@@ -192,12 +216,11 @@ class BenchStore(PooledStore):
     add_ab_test = writing(ab_test_queries.add_ab_test)
     ab_test = reading(ab_test_queries.ab_test)
     ab_tests = reading(ab_test_queries.ab_tests)
-    change_ab_test = telling("comparison", writing(ab_test_queries.change_ab_test))
     want_images = writing(ab_test_queries.want_images)
     images_of_ab_test = reading(ab_test_queries.images_of_ab_test)
     known_iterations = reading(ab_test_queries.known_iterations)
     newest_epoch = reading(ab_test_queries.newest_epoch)
-    probes_of_ab_test = reading(ab_test_queries.probes_of_ab_test)
+    probes_of_ab_test = reading(sql.rows_by(ProbeRow, "ab_test_id"))
     iterations_of_ab_test = reading(ab_test_queries.iterations_of_ab_test)
 
     control_probes = reading(quarantine_queries.control_probes)
@@ -208,22 +231,20 @@ class BenchStore(PooledStore):
     quarantines = reading(quarantine_queries.quarantines)
     untold_quarantines = reading(quarantine_queries.untold_quarantines)
     doubted = reading(quarantine_queries.doubted)
-    change_quarantine = writing(quarantine_queries.change_quarantine)
 
     ensure_profile = writing(probe_queries.ensure_profile)
-    profile = reading(probe_queries.profile)
-    profiles = reading(probe_queries.profiles)
-    profiles_of_search = reading(probe_queries.profiles_of_search)
-    profiles_of_ab_test = reading(probe_queries.profiles_of_ab_test)
-    change_profile = telling("capture", writing(probe_queries.change_profile))
+    profile = reading(sql.by_id(ProfileRow))
+    profiles = reading(sql.rows_by(ProfileRow, "state"))
+    profiles_of_search = reading(sql.rows_by(ProfileRow, "search_id"))
+    profiles_of_ab_test = reading(sql.rows_by(ProfileRow, "ab_test_id"))
     add_capture = writing(probe_queries.add_capture)
-    capture = reading(probe_queries.capture)
+    capture = reading(sql.row_by(CaptureRow, "digest"))
 
     add_report = writing(outbox_queries.add_report)
     add_mail = writing(outbox_queries.add_mail)
     mails_like = reading(outbox_queries.mails_like)
     mails_sent_since = reading(outbox_queries.mails_sent_since)
-    report_of_search = reading(outbox_queries.report_of_search)
+    report_of_search = reading(sql.row_by(ReportRow, "search_id"))
     unreported_searches = reading(outbox_queries.unreported_searches)
     undecided_searches = reading(outbox_queries.undecided_searches)
     untold_breakages = reading(outbox_queries.untold_breakages)
@@ -231,27 +252,23 @@ class BenchStore(PooledStore):
     withheld_reports = reading(outbox_queries.withheld_reports)
     digest_reports = writing(outbox_queries.digest_reports)
     due_reports = reading(outbox_queries.due_reports)
-    change_report = telling("mail", writing(outbox_queries.change_report))
 
     findings = reading(overview_queries.findings)
     findings_over = reading(overview_queries.findings_over)
     last_marks = reading(overview_queries.last_marks)
-    series_of_incidents = reading(overview_queries.series_of_incidents)
     newest_values = reading(overview_queries.newest_values)
 
     add_mark = writing(mark_queries.add_mark)
     mark_searches = writing(mark_queries.mark_searches)
-    marks_of_search = reading(mark_queries.marks_of_search)
-    marks_of_judgement = reading(mark_queries.marks_of_judgement)
+    marks_of_search = reading(sql.rows_by(MarkRow, "search_id"))
+    marks_of_judgement = reading(sql.rows_by(MarkRow, "judgement_id"))
     marks_on_series = reading(mark_queries.marks_on_series)
     newest_marks = reading(mark_queries.newest_marks)
-    pending_marks = reading(mark_queries.pending_marks)
+    pending_marks = reading(sql.rows_by(MarkRow, pending=True))
     opinions = reading(mark_queries.opinions)
-    change_mark = writing(mark_queries.change_mark)
 
     add_notices = writing(outbox_queries.add_notices)
-    notices_of_search = reading(outbox_queries.notices_of_search)
+    notices_of_search = reading(sql.rows_by(NoticeRow, "search_id"))
     unnoticed_searches = reading(outbox_queries.unnoticed_searches)
     due_notices = reading(outbox_queries.due_notices)
     take_up_notices = writing(outbox_queries.take_up_notices)
-    change_notice = telling("notice", writing(outbox_queries.change_notice))

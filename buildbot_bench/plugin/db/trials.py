@@ -90,26 +90,16 @@ def newest_attempts(
 ) -> list[AttemptRow]:
     """The jobs of a series that were asked for last and booted something, newest first."""
     query = (
-        sa.select(PROBE, IMAGE.c.variant, IMAGE.c.label, IMAGE.c.repository)
+        sa.select(
+            *(PROBE.c.id, PROBE.c.image_id, IMAGE.c.variant, IMAGE.c.label, PROBE.c.ended_at),
+            *(PROBE.c.failure, PROBE.c.failure_kind.is_(None), PROBE.c.reason, IMAGE.c.repository),
+        )
         .join(IMAGE, IMAGE.c.id == PROBE.c.image_id)
         .where(PROBE.c.testbed == testbed, PROBE.c.workload == workload, _BOOTED)
         .order_by(PROBE.c.id.desc())
         .limit(limit)
     )
-    return [
-        AttemptRow(
-            id=row.id,
-            image_id=row.image_id,
-            variant=row.variant,
-            label=row.label,
-            ended_at=row.ended_at,
-            failure=row.failure,
-            worked=row.failure_kind is None,
-            reason=row.reason,
-            repository=row.repository,
-        )
-        for row in conn.execute(query)
-    ]
+    return [AttemptRow._make(row) for row in conn.execute(query)]
 
 
 def failing_builds(conn: sa.Connection, branch: str, first_position: int) -> dict[int, bool]:

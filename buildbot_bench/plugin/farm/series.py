@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.branches import repository_of
+from buildbot_bench.plugin.db.states import OPEN_SEARCHES
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.workflow import BenchJob, DeclaredTestbed
 
@@ -145,7 +145,7 @@ async def least_loaded(farm: Farm, series: Series) -> str:
     One in quarantine comes last: nothing would be measured there until that ends.
     """
     held = await held_testbeds(farm)
-    running = await farm.store.searches(states=(SearchState.RUNNING, SearchState.CANCELLING))
+    running = await farm.store.searches(states=OPEN_SEARCHES)
     load = Counter(search.testbed for search in running)
     return min((series.testbed, *series.pool), key=lambda name: (name in held, load[name]))
 

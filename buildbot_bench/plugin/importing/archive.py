@@ -28,10 +28,11 @@ from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.sample import PPS
 from buildbot_bench.lab.pktgen import Unusable, parse_receiver
 from buildbot_bench.plugin.db.commits import add_commits
-from buildbot_bench.plugin.db.images import change_image, ensure_image
-from buildbot_bench.plugin.db.probes import change_probe, ensure_probe, probe_by_key
+from buildbot_bench.plugin.db.images import ensure_image
+from buildbot_bench.plugin.db.probes import ensure_probe, probe_by_key
 from buildbot_bench.plugin.db.rows import ImageRow, NewCommit, ProbeRequest, ProbeRow
 from buildbot_bench.plugin.db.samples import add_iteration
+from buildbot_bench.plugin.db.sql import change
 from buildbot_bench.plugin.db.states import ImageState, ProbeReason
 
 _VARIABLE = re.compile(r'^([A-Z_]+)="(.*)"\s*$', re.MULTILINE)
@@ -262,7 +263,7 @@ def keep(
     )
     probe = ensure_probe(conn, request, token="", now=now)
     ended = {"state": ProbeState.DONE, "judged": True, "ended_at": now}
-    _add_boots(conn, change_probe(conn, probe, **ended) or probe, group, revision)
+    _add_boots(conn, change(conn, probe, **ended) or probe, group, revision)
     return True
 
 
@@ -281,7 +282,7 @@ def _image(
     )
     if image.state == ImageState.WANTED and image.brid is None:
         reason = "its measurements were imported; there is no artefact"
-        change_image(conn, image, now=now, state=ImageState.FAILED, reason=reason)
+        change(conn, image, changed_at=now, state=ImageState.FAILED, reason=reason)
     return image
 
 

@@ -8,8 +8,8 @@ from calendar import timegm
 from contextlib import suppress
 from pathlib import Path
 
+from buildbot_bench.core.condition import Hang
 from buildbot_bench.core.legible import one_line
-from buildbot_bench.core.operations import Hang
 
 DIRECTORY = "hangs"
 MOST_KEPT = 20

@@ -9,8 +9,7 @@ from collections.abc import Collection, Iterator
 import sqlalchemy as sa
 
 from buildbot_bench.api.states import ProbeState
-from buildbot_bench.core.legible import long_line
-from buildbot_bench.core.operations import (
+from buildbot_bench.core.condition import (
     Held,
     MasterCondition,
     Skew,
@@ -18,12 +17,12 @@ from buildbot_bench.core.operations import (
     StuckMessage,
     WorkerCondition,
 )
+from buildbot_bench.core.legible import long_line
 from buildbot_bench.plugin.db.leases import BROKER, leases
 from buildbot_bench.plugin.db.schema import ITERATION, LEASE, NOTICE, PROBE, QUARANTINE, REPORT
 from buildbot_bench.plugin.db.standing import standing_still
-from buildbot_bench.plugin.db.states import OPEN_PROBES, ReportState
+from buildbot_bench.plugin.db.states import OPEN_PROBES, UNSENT, ReportState
 
-_UNSENT = (ReportState.NEW, ReportState.SENDING)
 _GIVEN_UP = (ReportState.REFUSED, ReportState.GIVEN_UP)
 _MOST_MESSAGES = 20
 _MOST_PROBES = 50
@@ -125,7 +124,7 @@ def skews(conn: sa.Connection) -> Iterator[Skew]:
 def stuck_messages(conn: sa.Connection) -> Iterator[StuckMessage]:
     """The oldest mails and notices that are not sent, and the newest that never will be."""
     for table, kind in ((REPORT, "mail"), (NOTICE, "notice")):
-        for states, order in ((_UNSENT, table.c.id), (_GIVEN_UP, table.c.id.desc())):
+        for states, order in ((UNSENT, table.c.id), (_GIVEN_UP, table.c.id.desc())):
             columns = (table.c.id, table.c.created_at, table.c.last_error)
             query = sa.select(*columns).where(table.c.state.in_(states))
             for row in conn.execute(query.order_by(order).limit(_MOST_MESSAGES)):

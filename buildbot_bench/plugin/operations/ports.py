@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from buildbot_bench.core.condition import OpenPort
 from buildbot_bench.core.listening import listening
-from buildbot_bench.core.operations import OpenPort
 
 NAME = "ports.json"
 

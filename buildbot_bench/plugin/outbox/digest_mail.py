@@ -43,7 +43,7 @@ async def write_digest(farm: Farm, mail: Mail) -> None:
     reports = [report for report in found if not _is_noise(report)]
     if not reports:
         for row in withheld:
-            await farm.store.change_report(row, state=ReportState.DIGESTED)
+            await farm.store.change(row, state=ReportState.DIGESTED)
         return
     envelope = farm_envelope(farm, mail, mail.to, f"digest.{withheld[-1].id}")
     message = compose_digest(reports, envelope)

@@ -258,11 +258,11 @@ class MailDelivery:
 
     async def claim(self, row: ReportRow, columns: Change) -> ReportRow | None:
         """Change a mail, unless another master was quicker or runs the broker now."""
-        return await self._farm.store.change_report(row, **columns)
+        return await self._farm.store.change(row, **columns)
 
     async def settle(self, row: ReportRow, columns: Change) -> ReportRow | None:
         """Change a mail, unless another master was quicker."""
-        settled = await self._farm.unguarded.change_report(row, **columns)
+        settled = await self._farm.unguarded.change(row, **columns)
         self._farm.store.look_again()
         return settled
 

@@ -118,11 +118,11 @@ class NoticeDelivery:
 
     async def claim(self, row: NoticeRow, columns: Change) -> NoticeRow | None:
         """Change a notice, unless another master was quicker or runs the broker now."""
-        return await self._farm.store.change_notice(row, **columns)
+        return await self._farm.store.change(row, **columns)
 
     async def settle(self, row: NoticeRow, columns: Change) -> NoticeRow | None:
         """Change a notice, unless another master was quicker."""
-        settled = await self._farm.unguarded.change_notice(row, **columns)
+        settled = await self._farm.unguarded.change(row, **columns)
         self._farm.store.look_again()
         return settled
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from buildbot_bench.api.states import SearchState
+from buildbot_bench.core.condition import SILENCE_S, Hang
 from buildbot_bench.core.health import BrokenWorkload
-from buildbot_bench.core.operations import Hang
-from buildbot_bench.core.operations.condition import SILENCE_S
 from buildbot_bench.core.report.harmless import harmless
 from buildbot_bench.core.report.operator_mails import (
     BrokenWorkloadReport,

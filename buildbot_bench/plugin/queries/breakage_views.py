@@ -27,7 +27,7 @@ from buildbot_bench.core.report.incident_mails import (
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.incident_rows import Recovery
-from buildbot_bench.plugin.db.states import ImageState, SearchKind
+from buildbot_bench.plugin.db.states import UNBUILT, SearchKind
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.branches import branch_to_name
 from buildbot_bench.plugin.queries.breakages import (
@@ -222,7 +222,6 @@ async def breakage_strip(farm: Farm, search: SearchRow) -> Json:
         outcome: sorted({t.position for t in evidence.trials if t.outcome is outcome})
         for outcome in TrialOutcome
     }
-    waiting = {ImageState.WANTED, ImageState.BUILDING}
     works = set(by[TrialOutcome.WORKS])
     return {
         "searchid": search.id,
@@ -233,7 +232,7 @@ async def breakage_strip(farm: Farm, search: SearchRow) -> Json:
         "measured": [],
         "works": by[TrialOutcome.WORKS],
         "built": sorted(evidence.built),
-        "building": sorted({i.position - first for i in inputs.images if i.state in waiting}),
+        "building": sorted({i.position - first for i in inputs.images if i.state in UNBUILT}),
         "untestable": sorted({*by[TrialOutcome.BROKEN], *by[TrialOutcome.HIDDEN]} - works),
         "folded": sorted(evidence.same_as_previous),
         "suspects": [],

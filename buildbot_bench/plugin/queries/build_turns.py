@@ -18,11 +18,10 @@ from buildbot_bench.core.sharing import (
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.rows import ImageRow
-from buildbot_bench.plugin.db.states import ImageState, Priority, SearchKind, SearchReason
+from buildbot_bench.plugin.db.states import UNBUILT, Priority, SearchKind, SearchReason
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.queries.turns import wish_of
 
-_UNBUILT = (ImageState.WANTED, ImageState.BUILDING)
 # A name that no worker has: theirs have no blanks. Builders share what is to be built.
 _BUILDERS = "all builders"
 # What a build costs against another: kernels of one farm take about as long as one another.
@@ -73,7 +72,7 @@ class BuildTurns:
 async def build_turns(farm: Farm) -> BuildTurns:
     """How it stands."""
     store = farm.store
-    images = [row for state in _UNBUILT for row in await store.images(state=state)]
+    images = [row for state in UNBUILT for row in await store.images(state=state)]
     if not images:
         return BuildTurns()
     found: dict[int, list[BuildWish]] = {row.id: [] for row in images}

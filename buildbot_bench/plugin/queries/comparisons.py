@@ -28,7 +28,7 @@ from buildbot_bench.core.sharing import WaitForBuild, WaitForDecision, what_it_w
 from buildbot_bench.core.variant import parse_recipe
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
 from buildbot_bench.plugin.db.rows import ImageRow, IterationRow
-from buildbot_bench.plugin.db.states import OPEN_PROBES, ImageState
+from buildbot_bench.plugin.db.states import OPEN_PROBES, UNBUILT, ImageState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.branches import branch_of_commit, first_branch, is_watched
 from buildbot_bench.plugin.farm.calculating import KeptAnswers, calculate
@@ -222,7 +222,7 @@ class ComparisonViews:
         if ab_test.state == AbTestState.AWAITING:
             return what_it_waits_for(WaitForDecision(by="approval"))
         self._waits = self._waits or await waits(self._farm)
-        unbuilt = (i for i in images if i.state in {ImageState.WANTED, ImageState.BUILDING})
+        unbuilt = (i for i in images if i.state in UNBUILT)
         if (image := next(unbuilt, None)) is not None and ab_test.id not in self._waits.ab_tests:
             unknown = what_it_waits_for(WaitForBuild(label=image.label))
             return self._waits.images.get(image.id, unknown)
@@ -235,7 +235,7 @@ class ComparisonViews:
         if ab_test.state == AbTestState.AWAITING:
             return "its patches await approval"
         for image in images:
-            if image.state in {ImageState.WANTED, ImageState.BUILDING}:
+            if image.state in UNBUILT:
                 further = f", image {image.ordinal}" if image.ordinal else ""
                 return f"building {image.label}{further}"
         by_id = {image.id: image for image in images}

@@ -24,7 +24,7 @@ from buildbot_bench.core.search import Step
 from buildbot_bench.plugin.db.branches import is_on
 from buildbot_bench.plugin.db.finding_rows import MarkRow, SearchRow
 from buildbot_bench.plugin.db.series import PointRow
-from buildbot_bench.plugin.db.states import JudgementState, MarkKind
+from buildbot_bench.plugin.db.states import ALARMS, MarkKind
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.branches import known_branches, watched_branches
 from buildbot_bench.plugin.farm.calculating import calculate
@@ -178,7 +178,6 @@ def _stretches(points: Sequence[PointRow], changes: Sequence[int]) -> Iterable[l
 
 _WHOLE_FROM = 10_000.0
 _OPINIONS = frozenset({MarkKind.EXPECTED, MarkKind.NOISE, MarkKind.FIXED})
-_ALARMS = (JudgementState.REGRESSION, JudgementState.IMPROVEMENT)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -237,7 +236,7 @@ async def _series_without(
     silent = {(one.testbed, one.workload) for one in measured if not one.measures(branch)}
     if not silent:
         return []
-    known = await farm.store.measured_series_of(repository_of(branch))
+    known = await farm.store.measured_series(repository_of(branch))
     return [series for series in known if series in silent]
 
 
@@ -300,7 +299,7 @@ async def marks_of(farm: Farm, testbed: str, workload: str, branch: str) -> list
                 culprits[mark.position] = mark
     alarms: dict[int, Mark] = {}
     verdicts: dict[int, int] = {}
-    for state in _ALARMS:
+    for state in ALARMS:
         for row in await farm.store.judgements(state):
             if (row.testbed, row.workload) != (testbed, workload):
                 continue

@@ -13,7 +13,7 @@ from buildbot_bench.core.incident import Standing
 from buildbot_bench.core.search import SlopePart, Step
 from buildbot_bench.plugin.db.finding_rows import MarkRow, SearchRow
 from buildbot_bench.plugin.db.incident_rows import IncidentSeriesRow
-from buildbot_bench.plugin.db.states import MarkKind, SearchKind
+from buildbot_bench.plugin.db.states import FRUITFUL_SEARCHES, MarkKind, SearchKind
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.queries.breakage_views import recovery_json
 from buildbot_bench.plugin.queries.history import revision_json
@@ -27,7 +27,6 @@ READ = 300
 LISTED = 50
 """So many incidents a list has; each costs a look at its culprit."""
 MOST_SERIES = 50
-_FOUND = frozenset({SearchState.FOUND, SearchState.SLOPE})
 # What was marked so needs no more looking after.
 _CLOSING = frozenset({MarkKind.EXPECTED, MarkKind.NOISE, MarkKind.FIXED})
 
@@ -81,7 +80,7 @@ def effect_of(search: SearchRow) -> float | None:
 
 def culprit_of(search: SearchRow) -> Culprit | None:
     """The culprit that a search found; None while it runs, and when it found nothing."""
-    if search.state not in _FOUND or search.ended_at is None:
+    if search.state not in FRUITFUL_SEARCHES or search.ended_at is None:
         return None
     old, new = search.old_position, search.new_position
     if search.breakage is not None:
@@ -123,7 +122,7 @@ async def grouped(farm: Farm, searches: Iterable[SearchRow]) -> list[IncidentGro
             found.setdefault(culprit, []).append(search)
     ids = [search.id for group in found.values() for search in group]
     marks = await farm.store.last_marks(ids)
-    members = await farm.store.series_of_incidents(ids)
+    members = await farm.store.series_of_incident(ids)
     return [
         IncidentGroup(
             culprit=culprit,

@@ -8,7 +8,7 @@ from typing import Any
 from buildbot_bench.api.states import ProbeState
 from buildbot_bench.plugin.db.leases import BROKER
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
-from buildbot_bench.plugin.db.states import ImageState, ProbeReason
+from buildbot_bench.plugin.db.states import UNBUILT, ImageState, ProbeReason
 from buildbot_bench.plugin.farm import Farm, bench_builder
 from buildbot_bench.plugin.farm.branches import first_branch, watched_branches
 from buildbot_bench.plugin.farm.series import testbed_of
@@ -153,7 +153,7 @@ async def _entry(farm: Farm, probe: ProbeRow) -> Json:
 
 async def _doing(farm: Farm, probe: ProbeRow, image: ImageRow | None) -> str:
     """`measuring`, or what it waits for."""
-    if image is not None and image.state in {ImageState.WANTED, ImageState.BUILDING}:
+    if image is not None and image.state in UNBUILT:
         return f"waiting for its {(await item_on(farm, probe.testbed)).built}"
     if probe.brid is None:
         return "waiting"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from buildbot_bench.api.states import SearchState
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.overview import NewestValue
+from buildbot_bench.plugin.db.states import OPEN_SEARCHES
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.series import testbed_of
 from buildbot_bench.plugin.queries.control_images import quarantine_view
@@ -21,14 +21,13 @@ LISTED = 20
 """So many incidents and searches the overview has; it says how many there are."""
 # So many boots are looked at for so many jobs.
 _BOOTS, _JOBS = 60, 10
-_RUNNING = (SearchState.RUNNING, SearchState.CANCELLING)
 
 
 async def overview(farm: Farm) -> Json:
     """All of it; what it costs does not grow with the farm's past."""
     found = await grouped(farm, await farm.store.findings(READ, open_only=True))
     open_ones = [group for group in found if group.is_open]
-    running = await farm.store.searches(states=_RUNNING, limit=READ)
+    running = await farm.store.searches(states=OPEN_SEARCHES, limit=READ)
     return {
         "farm": farm.workflow.name,
         "incidents": [await incident_view(farm, group) for group in open_ones[:LISTED]],

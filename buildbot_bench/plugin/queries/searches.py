@@ -15,7 +15,7 @@ from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.search import Evidence, Suspect, suspects
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.rows import ProbeRow
-from buildbot_bench.plugin.db.states import OPEN_PROBES, ImageState, SearchKind
+from buildbot_bench.plugin.db.states import OPEN_PROBES, UNBUILT, SearchKind
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import KeptAnswers
 from buildbot_bench.plugin.queries.breakage_views import (
@@ -189,7 +189,7 @@ class SearchViews:
         for probe in reversed(await self._farm.store.probes_of_search(search.id)):
             image = await self._farm.store.image(probe.image_id)
             if probe.state in OPEN_PROBES and image is not None:
-                if image.state in {ImageState.WANTED, ImageState.BUILDING}:
+                if image.state in UNBUILT:
                     return f"building {image.label} for {search.testbed}"
                 return waits_for or f"measuring {image.label} for {search.testbed}"
         return waits_for or "planning"
@@ -239,9 +239,8 @@ def _measured(evidence: Evidence) -> list[Json]:
 
 
 def _building(inputs: SearchInputs) -> list[int]:
-    waiting = {ImageState.WANTED, ImageState.BUILDING}
     first = inputs.range.old.position
-    return sorted({i.position - first for i in inputs.images.values() if i.state in waiting})
+    return sorted({i.position - first for i in inputs.images.values() if i.state in UNBUILT})
 
 
 async def _suspects(inputs: SearchInputs) -> Sequence[Suspect]:

@@ -184,8 +184,8 @@ class ComparisonRequests:
             if image.state == ImageState.HELD:
                 held |= not trusted
             elif image.state == ImageState.FAILED:
-                await self._farm.store.change_image(
-                    image, now=self._farm.now(), state=ImageState.WANTED, attempt=0
+                await self._farm.store.change(
+                    image, changed_at=self._farm.now(), state=ImageState.WANTED, attempt=0
                 )
         return held
 

@@ -66,7 +66,7 @@ class SearchRequests:
             raise UsageError(f"there is no search {search_id}")
         if search.state is not SearchState.RUNNING:
             return search.state
-        changed = await self._farm.store.change_search(search, state=SearchState.CANCELLING)
+        changed = await self._farm.store.change(search, state=SearchState.CANCELLING)
         if changed is None:  # it ended in this moment, or another was quicker to cancel it
             return await self.cancel(search_id)
         self._farm.wake()

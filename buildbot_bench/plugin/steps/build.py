@@ -92,7 +92,7 @@ class CheckoutFromMirror(Restartable, ShellMixin, BuildStep):
         if self.build.stopped_reason is None:
             farm, image = farm_of(self.master), await image_of(self)
             reason = command.stderr.strip()[-300:] or "the checkout failed"
-            await farm.store.change_image(image, now=farm.now(), reason=reason)
+            await farm.store.change(image, changed_at=farm.now(), reason=reason)
         return EXCEPTION
 
 
@@ -167,8 +167,8 @@ class Patch(Restartable, ShellMixin, BuildStep):
     async def _refuse(self, image: ImageRow, reason: str) -> int:
         farm = farm_of(self.master)
         self.descriptionDone = [reason]
-        await farm.store.change_image(
-            image, now=farm.now(), state=ImageState.UNTESTABLE, reason=reason
+        await farm.store.change(
+            image, changed_at=farm.now(), state=ImageState.UNTESTABLE, reason=reason
         )
         return FAILURE
 
@@ -237,10 +237,10 @@ class Compile(Restartable, ShellMixin, BuildStep):
         farm = farm_of(self.master)
         image = await image_of(self)
         if kind is FailureKind.INFRASTRUCTURE:
-            await farm.store.change_image(image, now=farm.now(), reason=reason)
+            await farm.store.change(image, changed_at=farm.now(), reason=reason)
             return EXCEPTION
-        await farm.store.change_image(
-            image, now=farm.now(), state=ImageState.UNTESTABLE, reason=reason
+        await farm.store.change(
+            image, changed_at=farm.now(), state=ImageState.UNTESTABLE, reason=reason
         )
         return FAILURE
 

@@ -77,14 +77,14 @@ class MeasureProbe(Restartable, ShellMixin, BuildStep):
         probe = await probe_of(self)
         if self.build.stopped_reason is None and probe.state in OPEN_PROBES:
             self.descriptionDone = [why]
-            await self._farm.store.change_probe(probe, failure=why, failure_kind=None)
+            await self._farm.store.change(probe, failure=why, failure_kind=None)
         return EXCEPTION
 
     async def _conclude(self, image: ImageRow, failure: tuple[FailureKind, str] | None) -> int:
         store, now = self._farm.store, self._farm.now()
         probe = await probe_of(self)
         if failure is None:
-            await store.change_probe(
+            await store.change(
                 probe, state=ProbeState.DONE, ended_at=now, failure=None, failure_kind=None
             )
             return SUCCESS
@@ -92,12 +92,14 @@ class MeasureProbe(Restartable, ShellMixin, BuildStep):
         self.descriptionDone = [reason]
         if kind is FailureKind.UNTESTABLE:
             if await is_believed(self._farm, probe):
-                await store.change_image(image, now=now, state=ImageState.UNTESTABLE, reason=reason)
-            await store.change_probe(
+                await store.change(
+                    image, changed_at=now, state=ImageState.UNTESTABLE, reason=reason
+                )
+            await store.change(
                 probe, state=ProbeState.DONE, ended_at=now, failure=reason, failure_kind=kind
             )
             return FAILURE
-        await store.change_probe(probe, failure=reason, failure_kind=kind)
+        await store.change(probe, failure=reason, failure_kind=kind)
         return EXCEPTION
 
     @async_to_deferred
@@ -214,14 +216,14 @@ class TakeCapture(Restartable, ShellMixin, BuildStep):
         if reader.ending is None:
             return await self._leave(row, why_left(reader, command), wrong=command.rc == USAGE)
         if reader.taken is not None and isinstance(reader.ending, Finished):
-            await store.change_profile(
+            await store.change(
                 row, state=ProfileState.DONE, digest=reader.taken, failure=None, ended_at=now()
             )
             return SUCCESS
         failure = failure_text(reader.ending, reader.fault or "the lab reported no capture")
         reason = failure[1] if failure else "the lab reported no capture"
         self.descriptionDone = [reason]
-        await store.change_profile(row, state=ProfileState.FAILED, failure=reason, ended_at=now())
+        await store.change(row, state=ProfileState.FAILED, failure=reason, ended_at=now())
         return FAILURE
 
     async def _leave(self, row: ProfileRow, why: str, *, wrong: bool) -> int:
@@ -232,13 +234,13 @@ class TakeCapture(Restartable, ShellMixin, BuildStep):
         if wrong:
             reason = why or "the lab's testbed is not set up for captures: see `bench-lab profile`"
             self.descriptionDone = [reason]
-            await farm.store.change_profile(
+            await farm.store.change(
                 row, state=ProfileState.FAILED, failure=reason, ended_at=farm.now()
             )
             return FAILURE
         if why:
             self.descriptionDone = [why]
-            await farm.store.change_profile(row, failure=why)
+            await farm.store.change(row, failure=why)
         return EXCEPTION
 
 

@@ -189,7 +189,7 @@ class Recorder(EventReader):
                     await self._farm.store.keep_metric(
                         testbed=self._probe.testbed, workload=self._probe.workload, metric=metric
                     )
-                changed = await self._farm.store.change_probe(self._probe, epoch=event.epoch)
+                changed = await self._farm.store.change(self._probe, epoch=event.epoch)
                 self._probe = changed or replace(self._probe, epoch=event.epoch)
             case Phase():
                 self._step.descriptionSuffix = [event.text]

@@ -135,7 +135,7 @@ class KeepReadFiles(Restartable, FileUpload):
         if await _size_on_worker(self, f"{self.workdir}/{self.workersrc}") is not None:
             results, body = await self._unless_linked(farm)
         digest = await farm.store.keep_read_files(body) if body else None
-        await farm.store.change_image(image, now=farm.now(), read_files=digest, built_by=self._job)
+        await farm.store.change(image, changed_at=farm.now(), read_files=digest, built_by=self._job)
         return results
 
     async def _unless_linked(self, farm: Farm) -> tuple[int, bytes]:
@@ -210,9 +210,9 @@ class Upload(Restartable, FileUpload):
         await farm.store.keep_artefact(digest=artefact.digest, size=artefact.size, now=farm.now())
         await farm.artefacts.adopt(incoming, artefact)
         build = await self.master.data.get(("builds", self.build.buildid))
-        await farm.store.change_image(
+        await farm.store.change(
             image,
-            now=farm.now(),
+            changed_at=farm.now(),
             state=ImageState.BUILT,
             digest=artefact.digest,
             size=artefact.size,
@@ -225,6 +225,6 @@ class Upload(Restartable, FileUpload):
 
     async def _is_untestable(self, farm: Farm, image: ImageRow, reason: str) -> None:
         self.descriptionDone = [reason]
-        await farm.store.change_image(
-            image, now=farm.now(), state=ImageState.UNTESTABLE, reason=reason
+        await farm.store.change(
+            image, changed_at=farm.now(), state=ImageState.UNTESTABLE, reason=reason
         )

@@ -119,7 +119,7 @@ async def test_a_search_of_an_earlier_release_gets_the_same_number(ended, farm):
     served, number = await ended()
     before = await effects_of_json(served, number)
     search = await farm.store.search(number)
-    await farm.store.change_search(search, stated=None)
+    await farm.store.change(search, stated=None)
     assert (await effects_of_json(served, number))["overview"] == ESTIMATE
     await Stating(farm).advance()
     assert await effects_of_json(served, number) == before
@@ -128,7 +128,7 @@ async def test_a_search_of_an_earlier_release_gets_the_same_number(ended, farm):
 async def test_a_range_that_nobody_can_read_keeps_the_estimate(ended, past, farm):
     served, _ = await ended()
     gone = await past.answered(FOUND, workload="pf")
-    await farm.store.change_search(gone, old_sha="e" * 40, new_sha="f" * 40)
+    await farm.store.change(gone, old_sha="e" * 40, new_sha="f" * 40)
     await Stating(farm).advance()
     (change,) = (await farm.store.search(gone.id)).stated.changes
     assert (change.effect, change.levels) == (ESTIMATE, None)

@@ -28,7 +28,6 @@ ASKED_SELDOM: dict[str, dict[str, Any]] = {
     "judgement_of_search": SERIES | {"search_id": 1},
     "last_boot_at": {"testbed": "apu"},
     "mails_sent_since": {"since_s": 0.0},
-    "measured_series_of": {"repository": ""},
     "newest_attempts": SERIES | {"limit": 200},
     "newest_epoch": {"testbed": "apu"},
     "newest_listed": BRANCH | {"last_position": 9},
@@ -36,8 +35,8 @@ ASKED_SELDOM: dict[str, dict[str, Any]] = {
     "outcomes_since": {"since_s": 0.0},
     "overdue": {"before_s": 0.0},
     "patch_bytes": {"requester": "ann"},
-    "probe_by_key": {"key": "k"},
-    "search_by_key": {"key": "k"},
+    "ProbeRow by key": {"key": "k"},
+    "SearchRow by key": {"key": "k"},
     "unbuilt_commits": BRANCH | {"first_position": 3},
     "unnoticed_searches": {"ended_since": 0.0},
 }
@@ -89,6 +88,6 @@ async def test_no_cycle_and_no_page_reads_a_large_table_through(
     assert min(of_cycle, of_both - of_cycle) > 40
     # A new query is asked by a page or a cycle, or it is to be named above.
     assert methods.keys() - asked_names - ELSEWHERE == set()
-    of_overview = {"findings", "findings_over", "last_marks", "series_of_incidents"}
+    of_overview = {"findings", "findings_over", "last_marks"}
     assert of_overview < {name for name in vars(overview) if name in asked_names}
     assert full_scans(engine, asked) == {}

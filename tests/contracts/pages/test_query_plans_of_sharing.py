@@ -38,7 +38,7 @@ async def test_no_query_of_sharing_or_repositories_reads_a_large_table_through(
         lambda: store.open_probes_elsewhere(REPOSITORIES),
         lambda: store.unbuilt_elsewhere(REPOSITORIES),
         store.measured_series,
-        lambda: store.measured_series_of("fork"),
+        lambda: store.measured_series("fork"),
         lambda: store.last_untestable(REPOSITORIES),
         lambda: store.asked_since(0),
         lambda: store.undone_commits(0.0),

@@ -44,7 +44,7 @@ async def build_all(farm) -> None:
     for image in await farm.store.images():
         if image.state in {"wanted", "building"}:
             digest = hashlib.sha256(image.variant.encode()).hexdigest()
-            await farm.store.change_image(image, now=1.0, state="built", digest=digest, size=9)
+            await farm.store.change(image, changed_at=1.0, state="built", digest=digest, size=9)
 
 
 async def measure(farm, past, probe) -> None:
@@ -53,7 +53,7 @@ async def measure(farm, past, probe) -> None:
     level = LEVELS.get(image.label, 500_000.0) * (1.1 if probe.tunables else 1.0)
     for ordinal in range(probe.iterations):
         await past.add(probe, ordinal, level * (1 + WOBBLE[(probe.id + ordinal) % len(WOBBLE)]))
-    await farm.store.change_probe(probe, state="done", ended_at=farm.now())
+    await farm.store.change(probe, state="done", ended_at=farm.now())
 
 
 async def run(farm, past, ab_tests) -> list[tuple[str, str, int]]:
@@ -147,7 +147,7 @@ async def test_a_boot_that_failed_is_made_up_for(ab_tests, start, past, farm):
     await ab_tests()
     (probe,) = await farm.store.probes()
     await past.add(probe, 0, None)
-    await farm.store.change_probe(probe, state="lost", ended_at=farm.now())
+    await farm.store.change(probe, state="lost", ended_at=farm.now())
     await run(farm, past, ab_tests)
     shown = await ComparisonViews(farm).describe(ab_test_id)
     (comparison,) = shown["report"]["series"]
@@ -174,7 +174,7 @@ async def test_kernels_that_differ_in_their_version_alone_are_not_booted(ab_test
     ab_test_id = await start()
     for image in await farm.store.images():
         told = {"digest": f"{image.id}" * 64, "kernel_digest": "d" * 64, "size": 9}
-        await farm.store.change_image(image, now=1.0, state="built", **told)
+        await farm.store.change(image, changed_at=1.0, state="built", **told)
     await ab_tests()
     shown = await ComparisonViews(farm).describe(ab_test_id)
     assert shown["state"] == "done"
@@ -188,8 +188,8 @@ async def test_a_variant_that_cannot_be_built_ends_the_comparison_with_the_reaso
     ab_test_id = await start()
     for image in await farm.store.images():
         if image.label == "r4+VIMAGE":
-            await farm.store.change_image(
-                image, now=1.0, state="untestable", reason="error: vnet.h: No such file"
+            await farm.store.change(
+                image, changed_at=1.0, state="untestable", reason="error: vnet.h: No such file"
             )
     await ab_tests()
     shown = await ComparisonViews(farm).describe(ab_test_id)
@@ -202,7 +202,7 @@ async def test_a_tunable_that_the_testbed_refuses_says_nothing_of_the_kernel(ab_
     await build_all(farm)
     await ab_tests()
     (probe,) = await farm.store.probes()
-    await farm.store.change_probe(
+    await farm.store.change(
         probe, state="done", failure="cannot set net.x", failure_kind="untestable"
     )
     await ab_tests()
@@ -216,7 +216,7 @@ async def test_a_lab_that_loses_everything_ends_the_comparison(ab_tests, start, 
     for _ in range(MAX_FRUITLESS):
         await ab_tests()
         (probe,) = await farm.store.probes(state="new")
-        await farm.store.change_probe(probe, state="lost", failure="the switch is dead")
+        await farm.store.change(probe, state="lost", failure="the switch is dead")
     await ab_tests()
     ended = await farm.store.ab_test(ab_test_id)
     assert (ended.state, ended.detail) == ("failed", "the switch is dead")
@@ -327,7 +327,7 @@ async def test_one_of_many_that_cannot_be_built_keeps_nothing_from_the_others(
     ab_test_id = await start("r4", "r5", "r6", iterations=3)
     for image in await farm.store.images():
         if image.label == "r5":
-            await farm.store.change_image(image, now=1.0, state="untestable", reason="no if.h")
+            await farm.store.change(image, changed_at=1.0, state="untestable", reason="no if.h")
     asked = await run(farm, past, ab_tests)
     assert {label for label, _, _ in asked} == {"r4", "r6"}
     shown = await ComparisonViews(farm).describe(ab_test_id)
@@ -343,7 +343,7 @@ async def test_a_kernel_that_is_anothers_is_not_booted_though_the_rest_is(
     for image in await farm.store.images():
         kernel = {"r4": "a", "r5": "b", "r6": "b"}[image.label] * 64
         told = {"digest": f"{image.id}" * 64, "kernel_digest": kernel, "size": 9}
-        await farm.store.change_image(image, now=1.0, state="built", **told)
+        await farm.store.change(image, changed_at=1.0, state="built", **told)
     asked = await run(farm, past, ab_tests)
     assert {label for label, _, _ in asked} == {"r4", "r5"}
     shown = await ComparisonViews(farm).describe(ab_test_id)

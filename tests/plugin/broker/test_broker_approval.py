@@ -185,7 +185,7 @@ async def test_a_guest_has_so_many_boots_a_day(make_farm, master):
         ab_test_id=number,
     )
     probe = await farm.store.ensure_probe(request, token="t", now=farm.now())
-    await farm.store.change_probe(probe, state="done", issued_at=farm.now())
+    await farm.store.change(probe, state="done", issued_at=farm.now())
     with pytest.raises(UsageError, match="had 10 within 24 hours") as refused:
         await requests.extend(number, Extension(more=3), "guest", trusted=False)
     assert "tomorrow" in refused.value.hint
@@ -215,7 +215,7 @@ async def test_who_extends_a_comparison_pays_for_its_boots_from_then_on(make_far
             serial=len(await store.probes()),
         )
         probe = await store.ensure_probe(request, token=str(request.serial), now=farm.now())
-        await store.change_probe(probe, issued_at=farm.now(), state="done")
+        await store.change(probe, issued_at=farm.now(), state="done")
 
     await boots(10)
     ended = await store.ab_test(number)

@@ -157,13 +157,13 @@ async def measure_all(farm: Farm, past: Past, level: Callable[[str], float]) -> 
             order.append(image.label)
             if image.state == "wanted":
                 digest = f"{image.id:x}".ljust(64, "0")
-                await farm.store.change_image(
-                    image, now=farm.now(), state="built", digest=digest, size=9
+                await farm.store.change(
+                    image, changed_at=farm.now(), state="built", digest=digest, size=9
                 )
             values = boots(level(image.label), probe.iterations, series=probe.id)
             for ordinal, value in enumerate(values):
                 await past.add(probe, ordinal, value)
-            await farm.store.change_probe(probe, state="done", ended_at=farm.now())
+            await farm.store.change(probe, state="done", ended_at=farm.now())
         await Judging(farm).advance()
     raise AssertionError("the farm asks for ever")
 
@@ -261,7 +261,7 @@ async def measured_on(farm: Farm, past: Past, branch: str, spread: float) -> lis
             now=farm.now(),
         )
         built = {"state": "built", "digest": f"{image.id:x}".ljust(64, "0"), "size": 9}
-        await farm.store.change_image(image, now=farm.now(), **built)
+        await farm.store.change(image, changed_at=farm.now(), **built)
         off = 1 + spread * (-1) ** position * (1 + position % 3) / 3
         await past.measured(await farm.store.image(image.id), boots(USUAL * off, series=position))
         images.append(image.id)

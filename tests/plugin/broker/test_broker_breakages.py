@@ -115,7 +115,7 @@ async def test_a_search_that_has_begun_waits_while_its_testbed_is_in_quarantine(
     booted = len(lab.booted)
     await lab.turn()
     assert len(lab.booted) == booted <= len(before) + 1
-    await farm.store.change_quarantine(held, ended_at=farm.now(), ended_by="ann")
+    await farm.store.change(held, ended_at=farm.now(), ended_by="ann")
     farm.master.reactor.advance(1)
     await lab.settle()
     assert (await the_search(farm)).breakage.new == 5
@@ -136,7 +136,7 @@ async def test_a_search_that_was_cancelled_is_not_begun_again(past, farm):
     await past.commits(*range(2, 17))
     await lab.came(2, 14, 15, 16)
     await Breakages(farm).advance()
-    await farm.store.change_search(await the_search(farm), state="cancelling")
+    await farm.store.change(await the_search(farm), state="cancelling")
     await lab.settle()
     await lab.came(17, 18)
     await lab.settle()

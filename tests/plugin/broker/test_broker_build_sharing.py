@@ -77,7 +77,7 @@ class Builder:
         number = request.properties.getProperty("bench_image")
         store = self.past.farm.store
         image = await store.image(number)
-        await store.change_image(image, now=1.0, state="built", digest="d", size=1)
+        await store.change(image, changed_at=1.0, state="built", digest="d", size=1)
         return self.whose[number]
 
 

@@ -57,7 +57,7 @@ async def found(past: Past, step: Step = DROP) -> SearchRow:
         await past.measured(position, boots(level), reason="search")
     answer = Answer(steps=(step,), reproduced=True, unresolved=(), reason="each step is located")
     search = await past.answered(answer)
-    ended = await past.farm.store.change_search(search, ended_at=past.farm.now())
+    ended = await past.farm.store.change(search, ended_at=past.farm.now())
     assert ended is not None
     return ended
 
@@ -80,7 +80,7 @@ async def sampled(farm, row, folded: str) -> None:
     """What the step does when the lab's capture has come."""
     kept = await farm.store.add_capture(counter="cycles", folded=folded, taken_at=farm.now())
     current = await farm.store.profile(row.id)
-    await farm.store.change_profile(current, state="done", digest=kept.digest)
+    await farm.store.change(current, state="done", digest=kept.digest)
 
 
 async def both_taken(profiles, farm, master) -> None:
@@ -89,7 +89,7 @@ async def both_taken(profiles, farm, master) -> None:
         await profiles.advance()
         for row in await farm.store.profiles(state="issued"):
             master.complete(row.brid)
-            await farm.store.change_profile(row, state="done", ended_at=farm.now())
+            await farm.store.change(row, state="done", ended_at=farm.now())
 
 
 async def test_both_sides_are_asked_for_once_and_in_turn_however_many_cycles_there_are(
@@ -115,7 +115,7 @@ async def test_a_master_that_dies_between_asking_and_writing_it_down_asks_no_sec
     search = await found(past)
     await profiles.advance()
     row = (await farm.store.profiles_of_search(search.id))[0]
-    await farm.store.change_profile(row, state="new", brid=None)
+    await farm.store.change(row, state="new", brid=None)
     await profiles.advance()
     assert len(master.requests) == 1
 
@@ -180,7 +180,7 @@ async def test_a_capture_that_fails_holds_no_mail_up_and_says_why(profiles, past
     await profiles.advance()
     old, new = await farm.store.profiles_of_search(search.id)
     await sampled(farm, old, OLD)
-    await farm.store.change_profile(new, state="failed", failure="94% of 100 samples are idle")
+    await farm.store.change(new, state="failed", failure="94% of 100 samples are idle")
     text = await mailed(farm, master)
     assert "the cause is not known: r7: 94% of 100 samples are idle" in text
 
@@ -206,8 +206,8 @@ async def test_a_build_that_ended_without_a_word_is_asked_for_again_and_not_for_
 
 async def test_an_image_that_is_gone_for_good_has_no_capture(profiles, past, farm, master):
     search = await found(past)
-    image = await farm.store.image_of(past.shas[7], 0)
-    await farm.store.change_image(image, now=1.0, state="untestable", reason="does not build")
+    image = await farm.store.image_of(past.shas[7], 0, "")
+    await farm.store.change(image, changed_at=1.0, state="untestable", reason="does not build")
     await profiles.advance()
     rows = await farm.store.profiles_of_search(search.id)
     assert [(row.state, row.failure) for row in rows] == [
@@ -219,7 +219,7 @@ async def test_an_image_that_is_gone_for_good_has_no_capture(profiles, past, far
 async def test_an_improvement_and_an_older_culprit_are_not_sampled(profiles, past, farm, master):
     search = await found(past, RISE)
     await profiles.advance()
-    await farm.store.change_search(search, state="running")
+    await farm.store.change(search, state="running")
     master.reactor.advance(WAIT_S)
     await profiles.advance()
     assert master.requests == []
@@ -245,7 +245,7 @@ async def comparing(farm, *new: str) -> int:
     number: int = (await ComparisonRequests(farm).start(question, "ann"))["comparisonid"]
     for image in await farm.store.images(state="wanted"):
         digest = hashlib.sha256(image.variant.encode()).hexdigest()
-        await farm.store.change_image(image, now=1.0, state="built", digest=digest, size=9)
+        await farm.store.change(image, changed_at=1.0, state="built", digest=digest, size=9)
     return number
 
 
@@ -314,13 +314,13 @@ async def test_equal_kernels_are_not_sampled_nor_those_of_a_comparison_that_was_
 ):
     await comparing(farm, "r4+VIMAGE")
     for image in await farm.store.images():
-        await farm.store.change_image(image, now=1.0, digest="e" * 64)
+        await farm.store.change(image, changed_at=1.0, digest="e" * 64)
     await profiles.advance()
     assert master.requests == []
     number = await comparing(farm, "r5")
     await profiles.advance()
     row = (await farm.store.profiles_of_ab_test(number))[0]
-    await farm.store.change_profile(row, state="new", brid=None)
+    await farm.store.change(row, state="new", brid=None)
     await ComparisonRequests(farm).cancel(number)
     await profiles.advance()
     assert (await farm.store.profile(row.id)).failure == "its comparison was cancelled"

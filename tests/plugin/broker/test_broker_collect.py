@@ -50,7 +50,7 @@ async def test_a_build_that_said_its_word_before_it_ended_is_believed(
     image = await past.image(4, state="wanted")
     await issue()
     asked = await farm.store.image(image.id)
-    await farm.store.change_image(asked, now=0.0, state="built", digest="d")
+    await farm.store.change(asked, changed_at=0.0, state="built", digest="d")
     master.complete(asked.brid)
     await collect()
     assert (await farm.store.image(image.id)).state == "built"
@@ -62,7 +62,7 @@ async def test_a_build_that_says_its_word_while_we_ask_about_it_is_believed(
     class Talkative(FakeData):
         async def get(self, path, filters=()):
             known = await farm.store.image(image.id)
-            await farm.store.change_image(known, now=0.0, state="built", digest="d")
+            await farm.store.change(known, changed_at=0.0, state="built", digest="d")
             return await super().get(path, filters)
 
     image = await past.image(4, state="wanted")
@@ -150,7 +150,7 @@ async def test_what_the_last_build_said_of_its_end_is_why_the_probe_is_lost(
     probe = await past.probe(4)
     await lose_builds(issue, collect, master, MAX_ATTEMPTS - 1)
     why = "bench-lab: there is no testbed 'apu'"
-    await farm.store.change_probe(await farm.store.probe(probe.id), failure=why)
+    await farm.store.change(await farm.store.probe(probe.id), failure=why)
     await lose_builds(issue, collect, master, 1)
     lost = await farm.store.probe(probe.id)
     assert (lost.state, lost.failure, lost.failure_kind) == ("lost", why, "infrastructure")
@@ -183,7 +183,7 @@ async def test_builds_that_were_lost_do_not_count_against_the_lab(
 async def fails(farm, master, probe, why: str) -> None:
     """The lab's own trouble, as the step that measures writes it down."""
     issued = await farm.store.probe(probe.id)
-    await farm.store.change_probe(issued, failure=why, failure_kind="infrastructure")
+    await farm.store.change(issued, failure=why, failure_kind="infrastructure")
     master.complete(issued.brid)
 
 
@@ -259,6 +259,6 @@ async def test_builders_that_fail_are_left_alone_for_longer_each_time(collect, p
 async def test_a_clock_that_was_set_back_delays_no_build(collect, past, farm, master):
     issuer = Issuer(farm, master, retry_s=60.0)
     image = await past.image(4, state="wanted")
-    await farm.store.change_image(image, now=farm.now() + 3600.0, attempt=1)
+    await farm.store.change(image, changed_at=farm.now() + 3600.0, attempt=1)
     await issuer.issue()
     assert len(master.requests) == 1

@@ -48,7 +48,7 @@ async def test_captures_end_with_the_reason(sampling, past, reconfigure, replace
         )
         for position in (6, 7)
     ]
-    await farm.store.change_profile(rows[0], state="issued", brid=77)
+    await farm.store.change(rows[0], state="issued", brid=77)
     reconfigure(farm, *replaced)
     await cycle.run()
     ended = [await farm.store.profile(row.id) for row in rows]

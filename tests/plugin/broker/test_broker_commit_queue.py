@@ -128,7 +128,7 @@ async def test_a_commit_whose_measurement_was_cancelled_is_asked_for_again(farm,
     await past.commits(1, 2)
     await CommitQueue(farm).advance()
     (first,) = await farm.store.probes()
-    await farm.store.change_probe(first, state="cancelled")
+    await farm.store.change(first, state="cancelled")
     await CommitQueue(farm).advance()
     (second,) = await farm.store.probes(state="new")
     assert (await farm.store.image(second.image_id)).label == "r2"
@@ -141,7 +141,7 @@ async def test_a_commit_that_sick_machines_lost_is_asked_for_again_after_an_hour
     await past.commits(1)
     await CommitQueue(farm).advance()
     (first,) = await farm.store.probes()
-    await farm.store.change_probe(first, state="lost", ended_at=farm.now())
+    await farm.store.change(first, state="lost", ended_at=farm.now())
     await CommitQueue(farm).advance()
     assert await asked_for(farm) == []
     master.reactor.advance(ASK_AGAIN_AFTER_S + 1)
@@ -185,7 +185,7 @@ async def test_a_queue_that_remembers_leaves_nothing_to_one_that_does_not(farm, 
             case _ if open_probes:
                 state = chance.choice(("done", "done", "lost", "cancelled"))
                 now = farm.now()
-                await farm.store.change_probe(open_probes[0], state=state, ended_at=now)
+                await farm.store.change(open_probes[0], state=state, ended_at=now)
         await lasting.advance()
         known = len(await farm.store.probes())
         await CommitQueue(farm).advance()

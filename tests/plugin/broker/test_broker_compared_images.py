@@ -45,7 +45,7 @@ class Lab:
                 name = f"{image.variant} {'' if self.alike else image.ordinal}"
                 digest = hashlib.sha256(name.encode()).hexdigest()
                 told = {"state": "built", "digest": digest, "size": 9}
-            await self.farm.store.change_image(image, now=1.0, **told)
+            await self.farm.store.change(image, changed_at=1.0, **told)
 
     async def measure(self, probe) -> None:
         image = await self.farm.store.image(probe.image_id)
@@ -64,7 +64,7 @@ class Lab:
                 facts=self.facts,
             )
             self.booted.append((image.label, image.ordinal))
-        await self.farm.store.change_probe(probe, state="done", ended_at=self.farm.now())
+        await self.farm.store.change(probe, state="done", ended_at=self.farm.now())
 
     async def run(self) -> None:
         """Until nothing more is asked for."""

@@ -48,7 +48,7 @@ async def test_in_the_cycle_after_the_build_its_boots_are_asked_for(make_farm, m
     await cycle.fetch()
     await cycle.run()
     (image,) = await farm.store.images()
-    await farm.store.change_image(image, now=0.0, state="built", digest="d", size=1)
+    await farm.store.change(image, changed_at=0.0, state="built", digest="d", size=1)
     master.complete(image.brid)
     await cycle.run()
     assert [request.builder for request in master.requests] == ["kernel", "bench/apu"]
@@ -172,7 +172,7 @@ async def test_a_boot_that_is_recorded_while_a_cycle_runs_is_not_taken_for_lost(
                 at_s=farm.now(),
                 duration_s=30.0,
             )
-            await farm.store.change_probe(issued, state="done", ended_at=farm.now())
+            await farm.store.change(issued, state="done", ended_at=farm.now())
             master.complete(issued.brid)
         return await ask(path, filters)
 

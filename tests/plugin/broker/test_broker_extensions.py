@@ -49,7 +49,7 @@ async def in_epoch(farm, past, ab_tests, epoch: str) -> list[str]:
         if not probes:
             return booted
         for probe in probes:
-            changed = await farm.store.change_probe(probe, epoch=epoch)
+            changed = await farm.store.change(probe, epoch=epoch)
             image = await farm.store.image(probe.image_id)
             booted += [image.label] * probe.iterations
             await measure(farm, past, changed)
@@ -100,7 +100,7 @@ async def test_what_the_lab_lost_before_is_forgiven(farm, past, ab_tests):
     for _ in range(MAX_FRUITLESS):
         await ab_tests()
         (probe,) = await farm.store.probes(state="new")
-        await farm.store.change_probe(probe, state="lost", failure="the switch is dead")
+        await farm.store.change(probe, state="lost", failure="the switch is dead")
     await ab_tests()
     assert (await farm.store.ab_test(number)).state == "failed"
     farm.master.reactor.advance(60)
@@ -149,7 +149,7 @@ async def test_one_that_ends_between_epochs_says_what_to_measure_again(farm, pas
     await build_all(farm)
     await ab_tests()
     (probe,) = await farm.store.probes(state="new")
-    await measure(farm, past, await farm.store.change_probe(probe, epoch="2"))
+    await measure(farm, past, await farm.store.change(probe, epoch="2"))
     await ComparisonRequests(farm).cancel(compared)
     await ab_tests()
     (series,) = (await shown(farm, compared))["report"]["series"]

@@ -63,16 +63,16 @@ async def lab_answers(farm, past) -> list[tuple[str, bool]]:
         patched = bool(parse_recipe(image.variant).patches)
         asked.append((image.label, patched))
         if BROKEN_FROM <= image.position < REPAIRED and not patched:
-            await farm.store.change_image(image, now=1.0, state="untestable", reason="panic")
+            await farm.store.change(image, changed_at=1.0, state="untestable", reason="panic")
             failed = {"failure": "panic", "failure_kind": "untestable"}
-            await farm.store.change_probe(probe, state="done", **failed)
+            await farm.store.change(probe, state="done", **failed)
             continue
         digest = hashlib.sha256(image.variant.encode()).hexdigest()
-        await farm.store.change_image(image, now=1.0, state="built", digest=digest, size=9)
+        await farm.store.change(image, changed_at=1.0, state="built", digest=digest, size=9)
         level = 0.8e6 if image.position >= SLOW_FROM else 1e6
         for ordinal, one in enumerate(boots(level, probe.iterations, series=probe.id)):
             await past.add(probe, ordinal, one)
-        await farm.store.change_probe(probe, state="done", ended_at=farm.now())
+        await farm.store.change(probe, state="done", ended_at=farm.now())
     return asked
 
 

@@ -45,7 +45,7 @@ async def test_the_hardware_waits_until_all_boots_of_the_gate_are_there(farm, pa
     probe = await past.probe(3, testbed="xeon", iterations=3, state="issued")
     await past.add(probe, 0, 1002.0, unit=COUNTED)
     assert await asked_of_hardware(farm) == []
-    await farm.store.change_probe(await farm.store.probe(probe.id), state="done")
+    await farm.store.change(await farm.store.probe(probe.id), state="done")
     assert await asked_of_hardware(farm) == ["r3"]
 
 

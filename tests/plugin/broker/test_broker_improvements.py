@@ -52,10 +52,10 @@ async def test_it_waits_while_a_boot_or_a_search_is_wanted_of_the_lab(past, farm
     await better(past)
     probe = await past.probe(3)
     assert await searches(farm) == []
-    await farm.store.change_probe(probe, state="done")
+    await farm.store.change(probe, state="done")
     other = await past.search()
     assert await searches(farm) == [other]
-    await farm.store.change_search(other, state="cancelled", ended_at=farm.now())
+    await farm.store.change(other, state="cancelled", ended_at=farm.now())
     assert len(await searches(farm)) == 2
 
 

@@ -74,7 +74,7 @@ async def lab_answers(
         level = 1e6 * (1 + effect) if slow else 1e6
         for ordinal, one in enumerate(boots(level, probe.iterations, series=probe.id)):
             await past.add(probe, ordinal, one)
-        await store.change_probe(probe, state="done", ended_at=past.farm.now())
+        await store.change(probe, state="done", ended_at=past.farm.now())
 
 
 async def settle(past: Past, culprits: dict[str, int | None], **lab) -> None:
@@ -209,7 +209,7 @@ async def test_a_search_that_a_person_cancelled_takes_the_others_along(past, far
     first = await alarm(past, "forwarding")
     await alarm(past, "pf")
     search = await farm.store.search(first)
-    await farm.store.change_search(search, state="cancelling")
+    await farm.store.change(search, state="cancelling")
     await settle(past, {"forwarding": CULPRIT, "pf": CULPRIT})
     assert await members(farm, first) == {"pf": "unclear"}
     assert len(await farm.store.searches()) == 1
@@ -256,7 +256,7 @@ async def test_a_series_that_the_lab_cannot_measure_ends_unclear(past, farm):
         for probe in await farm.store.probes(state="new"):
             if probe.workload == "pf":
                 failed = {"failure": "no power", "failure_kind": "infrastructure"}
-                await farm.store.change_probe(probe, state="lost", **failed)
+                await farm.store.change(probe, state="lost", **failed)
         await lab_answers(past, {"forwarding": CULPRIT})
         if (await members(farm, first))["pf"] != "waiting":
             break
@@ -284,7 +284,7 @@ async def test_a_step_that_an_exact_testbed_found_is_confirmed_on_the_hardware(
             for ordinal in range(probe.iterations):
                 await past.add(probe, ordinal, figures[slow], unit=figures[2])
             await past.image(image.position)
-            await farm.store.change_probe(probe, state="done")
+            await farm.store.change(probe, state="done")
     (search,) = await farm.store.searches()
     assert (search.testbed, search.state) == ("xeon", "found")
     (hardware,) = await farm.store.series_of_incident(first)
@@ -343,7 +343,7 @@ async def test_the_mail_waits_for_a_suspicion_of_the_same_commits(past, farm):
     row = await past.judgement(5, 9, workload="pf", state="suspicion")
     await MailOutbox(farm).advance()
     assert await farm.store.report_of_search(first) is None
-    await farm.store.change_judgement(row, now=farm.now(), state="nothing")
+    await farm.store.change(row, changed_at=farm.now(), state="nothing")
     await MailOutbox(farm).advance()
     assert await farm.store.report_of_search(first) is not None
 
@@ -382,7 +382,7 @@ async def end_as_slope(past: Past, search_id: int, effect: float) -> None:
     answer = Answer(steps=(), reproduced=True, unresolved=(), reason="", slopes=(slope,))
     store, ended_at = past.farm.store, past.farm.now()
     search = await store.search(search_id)
-    await store.change_search(search, state="slope", answer=answer, ended_at=ended_at)
+    await store.change(search, state="slope", answer=answer, ended_at=ended_at)
 
 
 async def a_slope(past: Past) -> int:

@@ -87,7 +87,7 @@ async def test_a_master_that_died_after_asking_for_iterations_finds_its_request_
     probe = await past.probe(4)
     await issuer.issue()
     asked = await farm.store.probe(probe.id)
-    await farm.store.change_probe(asked, state="new", brid=None)
+    await farm.store.change(asked, state="new", brid=None)
     await issuer.issue()
     (request,) = master.requests
     assert (await farm.store.probe(probe.id)).brid == request.brid
@@ -97,7 +97,7 @@ async def test_a_further_attempt_is_a_request_of_its_own(issuer, past, farm, mas
     image = await past.image(4, state="wanted")
     await issuer.issue()
     failed = await farm.store.image(image.id)
-    await farm.store.change_image(failed, now=farm.now(), state="wanted", attempt=1, brid=None)
+    await farm.store.change(failed, changed_at=farm.now(), state="wanted", attempt=1, brid=None)
     await past.probe(6, attempt=2)
     await issuer.issue()
     names = [request.name for request in master.requests]

@@ -207,12 +207,12 @@ async def test_an_alarm_of_another_testbed_speaks_for_a_change_in_its_direction(
     await past.image(8)
     seen = await past.judgement(3, 8, testbed="xeon", state="nothing")
     assert await agreement(farm, 4, 6) == set()
-    seen = await farm.store.change_judgement(seen, now=1.0, state="regression")
+    seen = await farm.store.change(seen, changed_at=1.0, state="regression")
     assert await agreement(farm, 4, 6) == {"regression"}
     assert await agreement(farm, 8, 12) == set()
     assert await agreement(farm, 4, 6, testbed="xeon") == set()
     assert await agreement(farm, 4, 6, workload="pf") == set()
-    await farm.store.change_judgement(seen, now=1.0, state="improvement")
+    await farm.store.change(seen, changed_at=1.0, state="improvement")
     assert await agreement(farm, 4, 6) == {"improvement"}
 
 

@@ -177,7 +177,7 @@ async def test_both_sides_of_a_culprit_are_sampled_once(
     found = await past.answered(
         Answer(steps=(step,), reproduced=True, unresolved=(), reason="located")
     )
-    await past.farm.store.change_search(found, ended_at=past.farm.now())
+    await past.farm.store.change(found, ended_at=past.farm.now())
 
     async def look():
         rows = await past.farm.store.profiles_of_search(found.id)

@@ -62,7 +62,7 @@ class Lab:
                 "kernel_digest": self.kernel(image.position, image.ordinal),
                 "size": 9,
             }
-            await self.store.change_image(image, now=1.0, state="built", **told)
+            await self.store.change(image, changed_at=1.0, state="built", **told)
         asked = await self.store.probes(state="new")
         for probe in asked:
             image = await self.store.image(probe.image_id)
@@ -74,13 +74,13 @@ class Lab:
         self.booted.append((image.position, image.ordinal))
         value = self.level(image.position, image.ordinal)
         if value is None:
-            await self.store.change_image(image, now=1.0, state="untestable", reason="panic")
+            await self.store.change(image, changed_at=1.0, state="untestable", reason="panic")
             failed = {"failure": "panic", "failure_kind": "untestable"}
-            await self.store.change_probe(probe, state="done", **failed)
+            await self.store.change(probe, state="done", **failed)
             return
         for ordinal, one in enumerate(boots(value, probe.iterations, series=probe.id)):
             await self.past.add(probe, ordinal, one)
-        await self.store.change_probe(probe, state="done", ended_at=self.past.farm.now())
+        await self.store.change(probe, state="done", ended_at=self.past.farm.now())
 
 
 @pytest.fixture

@@ -103,7 +103,7 @@ async def test_a_kernel_that_gave_way_is_built_when_it_is_asked_for_again(
     await Issuer(farm, master).issue()
     (first,) = master.requests
     (image,) = await farm.store.images(state="building")
-    await farm.store.change_image(image, now=farm.now(), state="dropped", brid=None)
+    await farm.store.change(image, changed_at=farm.now(), state="dropped", brid=None)
     master.complete(first.brid)
     await past.search()
     await searching.advance()

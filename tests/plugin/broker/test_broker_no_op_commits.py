@@ -77,7 +77,7 @@ async def test_they_are_not_asked_for_however_new_they_are(farm, past):
         for probe in await farm.store.probes(state="new"):
             image = await farm.store.image(probe.image_id)
             asked.append(image.position)
-            await past.farm.store.change_probe(probe, state="done")
+            await past.farm.store.change(probe, state="done")
     assert asked == [4, 2]
 
 

@@ -144,7 +144,7 @@ async def test_another_image_in_place_of_one_that_never_gave_a_value_releases_no
     await rounds(None, None)
     other = Past(make_farm((PLAIN, CONTROLLED.replace("r4", "r5"))), published[2])
     for probe in await farm.store.probes(state="new"):
-        await farm.store.change_probe(probe, state="cancelled")
+        await farm.store.change(probe, state="cancelled")
     for _ in range(3):
         await ControlImages(other.farm).advance()
         await answer_control(other, LEVEL, position=5)
@@ -225,7 +225,7 @@ async def test_it_is_measured_at_once_and_then_more_often(rounds, controls, farm
     await rounds(*[LEVEL] * 5, 0.9 * LEVEL)
     for _ in range(2):
         (probe,) = [p for p in await farm.store.probes(state="new") if p.reason == "control"]
-        await farm.store.change_probe(probe, state="lost", failure="away", ended_at=farm.now())
+        await farm.store.change(probe, state="lost", failure="away", ended_at=farm.now())
         await controls.advance()
     known = len(await asked(farm))
     master.reactor.advance(DAY_S / MORE_OFTEN + 1)
@@ -239,7 +239,7 @@ async def test_another_control_image_has_nothing_to_be_compared_with_and_ends_no
     await rounds(*[LEVEL] * 5, 0.9 * LEVEL)
     other = Past(make_farm((PLAIN, CONTROLLED.replace("r4", "r5"))), published[2])
     for probe in await farm.store.probes(state="new"):
-        await farm.store.change_probe(probe, state="cancelled")
+        await farm.store.change(probe, state="cancelled")
     for _ in range(3):
         await ControlImages(other.farm).advance()
         await answer_control(other, LEVEL, position=5)
@@ -288,7 +288,7 @@ async def test_a_commit_that_was_measured_in_doubt_is_measured_again(rounds, far
     await rounds(*[LEVEL] * 5)
     await CommitQueue(farm).advance()
     (probe,) = [p for p in await farm.store.probes(state="new") if p.reason == "commit"]
-    await farm.store.change_probe(probe, state="done", ended_at=farm.now() + 1)
+    await farm.store.change(probe, state="done", ended_at=farm.now() + 1)
     await rounds(0.9 * LEVEL)
     await ControlImages(farm).advance()
     forgotten = await farm.store.probe(probe.id)

@@ -35,7 +35,7 @@ def farm(make_farm, postmaster):
 
 async def lose_probes(farm, *, at_s: float) -> None:
     for probe in await farm.store.probes(state="new"):
-        await farm.store.change_probe(probe, state="lost", ended_at=at_s, **GIVEN_UP)
+        await farm.store.change(probe, state="lost", ended_at=at_s, **GIVEN_UP)
 
 
 async def trouble(farm) -> str | None:

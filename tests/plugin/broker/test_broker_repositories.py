@@ -82,7 +82,7 @@ async def test_the_same_commit_is_built_once_for_each_from_where_it_came(farm, m
     queue = CommitQueue(farm)
     await queue.advance()
     (first,) = await farm.store.probes()
-    await farm.store.change_probe(first, state="done", ended_at=farm.now())
+    await farm.store.change(first, state="done", ended_at=farm.now())
     await queue.advance()
     images = await farm.store.images()
     assert [(image.branch, image.repository) for image in images] == [

@@ -174,7 +174,7 @@ async def test_it_goes_on_where_it_was_when_it_is_put_back(lived):
     await CommitQueue(lived.farm).advance()
     while not await lived.asked():  # the other repository's tip comes first
         for probe in await lived.farm.store.open_probes():
-            await lived.farm.store.change_probe(probe, state="done", ended_at=lived.farm.now())
+            await lived.farm.store.change(probe, state="done", ended_at=lived.farm.now())
         await CommitQueue(lived.farm).advance()
     assert await lived.asked() == {"image r21", "probe 7 of commit"}
     assert "gone" not in (await series_list(lived.farm))[-1]

@@ -14,7 +14,7 @@ from buildbot_bench.plugin.broker.ask import BuildTarget, ask_image
 from buildbot_bench.plugin.broker.collect import Collector
 from buildbot_bench.plugin.broker.issue import Issuer
 from buildbot_bench.plugin.broker.retention import AT_ONCE, LOOK_EVERY_S, Retention
-from buildbot_bench.plugin.db.logs import DELETED
+from buildbot_bench.plugin.db.samples import DELETED
 from buildbot_bench.plugin.requests.comparison_requests import ComparisonRequests
 from buildbot_bench.plugin.rest.views import kernels
 from tests.fakes.past import Past
@@ -109,7 +109,7 @@ async def test_what_the_lab_is_asked_for_stays(farm, store_kernel, past):
     await past.probe(images[1], state="issued")
     await past.probe(images[2], reason="control", state="done")
     await past.probe(images[3], state="done")
-    await farm.store.change_image(images[4], now=farm.now(), state="untestable")
+    await farm.store.change(images[4], changed_at=farm.now(), state="untestable")
     later(farm, 100)
     await Retention(farm).advance()
     assert await there(farm, *images) == [True, True, True, False, False]
@@ -214,7 +214,7 @@ def with_list(farm, store_kernel):
         read = ReadFiles(names=frozenset({name or f"sys/net/{position}.c"}))
         image = await store_kernel(position)
         digest = await farm.store.keep_read_files(pack_read_files(read))
-        return await farm.store.change_image(image, now=farm.now(), read_files=digest)
+        return await farm.store.change(image, changed_at=farm.now(), read_files=digest)
 
     return store
 
@@ -260,7 +260,7 @@ async def test_lists_stay_that_new_commits_are_held_against(farm, with_list, pas
 
 async def test_the_list_of_a_kernel_that_does_not_boot_stays_as_long_as_others(farm, with_list):
     image = await with_list(3)
-    await farm.store.change_image(image, now=farm.now(), state="untestable")
+    await farm.store.change(image, changed_at=farm.now(), state="untestable")
     digest = image.read_files
     for days, kept in ((2, {digest}), (100, set())):
         later(farm, days)

@@ -72,7 +72,7 @@ async def test_each_night_the_boots_are_fresh_ones(nightly, published):
         assert probe.iterations == 5
         image = await nightly.store.image(probe.image_id)
         assert not await NoOps(nightly).spares(probe, image), "it is booted, whatever is known"
-        await nightly.store.change_probe(probe, state="done")
+        await nightly.store.change(probe, state="done")
     assert await asked(nightly) == [("r2", "apu done")] * 2
 
 
@@ -125,6 +125,6 @@ async def test_what_a_schedule_measured_need_not_be_measured_for_the_push(nightl
     to(nightly, "1 03:00")
     await Schedules(nightly).advance()
     (probe,) = await nightly.store.probes()
-    await nightly.store.change_probe(probe, state="done")
+    await nightly.store.change(probe, state="done")
     await CommitQueue(nightly).advance()
     assert len(await nightly.store.probes()) == 1

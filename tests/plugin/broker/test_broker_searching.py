@@ -89,7 +89,7 @@ async def test_a_revision_that_does_not_boot_is_stepped_around(searching, past, 
     ended = await farm.store.search(search.id)
     (step,) = ended.answer.steps
     assert (step.old, step.new) == (3, 6)  # r4 is the last that boots before r7
-    broken = [await farm.store.image_of(past.shas[p], 0) for p in (5, 6)]
+    broken = [await farm.store.image_of(past.shas[p], 0, "") for p in (5, 6)]
     tried = [image.id for image in broken if image is not None]
     probes = [probe for probe in await farm.store.probes_of(tried) if tried]
     assert len(probes) <= len(tried)
@@ -117,7 +117,7 @@ async def test_a_search_whose_probes_are_all_lost_fails_and_says_why(searching, 
     for serial in range(MAX_FRUITLESS):
         await searching.advance()
         (probe,) = await farm.store.probes(state="new")
-        await farm.store.change_probe(probe, state="lost", failure=f"no power, {serial}")
+        await farm.store.change(probe, state="lost", failure=f"no power, {serial}")
     await searching.advance()
     ended = await farm.store.search(search.id)
     assert (ended.state, ended.detail) == ("failed", f"no power, {MAX_FRUITLESS - 1}")
@@ -130,7 +130,7 @@ async def test_a_search_whose_boots_all_pass_no_traffic_fails_and_says_so(search
         await searching.advance()
         (probe,) = await farm.store.probes(state="new")
         await past.add(probe, 0, None)
-        await farm.store.change_probe(probe, state="done")
+        await farm.store.change(probe, state="done")
     await searching.advance()
     ended = await farm.store.search(search.id)
     assert (ended.state, ended.detail) == ("failed", "no traffic")
@@ -140,7 +140,7 @@ async def test_a_lost_probe_is_asked_for_again(searching, past, farm):
     search = await past.search()
     await searching.advance()
     (probe,) = await farm.store.probes(state="new")
-    await farm.store.change_probe(probe, state="lost", failure="no power")
+    await farm.store.change(probe, state="lost", failure="no power")
     await searching.advance()
     assert len(await farm.store.probes_of_search(search.id)) == 2
 
@@ -150,7 +150,7 @@ async def test_a_cancelled_search_takes_back_what_it_asked_for(searching, past, 
     other = await past.probe(4, state="issued", brid=77)
     probe = await past.probe(3, search_id=search.id, reason="search", state="issued", brid=78)
     done = await past.measured(2, (1e6,), search_id=search.id, reason="search")
-    await farm.store.change_search(search, state="cancelling")
+    await farm.store.change(search, state="cancelling")
     await searching.advance()
     assert (await farm.store.search(search.id)).state == "cancelled"
     states = [(await farm.store.probe(one.id)).state for one in (probe, done, other)]
@@ -160,7 +160,7 @@ async def test_a_cancelled_search_takes_back_what_it_asked_for(searching, past, 
 
 async def test_a_search_that_was_cancelled_asks_for_nothing_more(searching, past, farm):
     search = await past.search()
-    await farm.store.change_search(search, state="cancelling")
+    await farm.store.change(search, state="cancelling")
     for _ in range(2):
         await searching.advance()
     assert await farm.store.probes() == []

@@ -43,7 +43,7 @@ class Wanting:
         (probe,) = await farm.store.probes(state="issued")
         self.master.complete(probe.brid)
         self.master.reactor.advance(ONE_BOOT_S)
-        await farm.store.change_probe(probe, state="done", ended_at=farm.now())
+        await farm.store.change(probe, state="done", ended_at=farm.now())
         name = self.open.pop(probe.id)
         await self.want(name, **self.asked[name])
         return name
@@ -186,9 +186,9 @@ async def test_captures_of_a_comparison_take_turns_with_commits(make_farm, past,
         order.append(request.builder)
         master.complete(request.brid)
         for profile in await farm.store.profiles(state="issued"):
-            await farm.store.change_profile(profile, state="failed", ended_at=farm.now())
+            await farm.store.change(profile, state="failed", ended_at=farm.now())
         for probe in await farm.store.probes(state="issued"):
-            await farm.store.change_probe(probe, state="done", ended_at=farm.now())
+            await farm.store.change(probe, state="done", ended_at=farm.now())
     assert row
     assert sorted(order) == ["bench/apu", "profile/apu", "profile/apu"]
     assert order.index("bench/apu") < 2
@@ -214,7 +214,7 @@ async def test_who_is_limited_gets_so_many_boots_a_day_and_the_rest_the_day_afte
                 return boots
             for probe in issued:
                 boots += probe.iterations
-                await farm.store.change_probe(probe, state="done", ended_at=farm.now())
+                await farm.store.change(probe, state="done", ended_at=farm.now())
 
     assert await served() == 15 + 10
     assert (await lab_turns(farm)).used_up == {"guest": 10}

@@ -48,8 +48,8 @@ class LabOfOne:
         if self.fails(image.position):
             await self.past.add(probe, 0, None, log="ping: sendto: no route\nno packets\n")
             if await is_believed(self.farm, probe):
-                await store.change_image(
-                    image, now=self.farm.now(), state="untestable", reason=NO_TRAFFIC
+                await store.change(
+                    image, changed_at=self.farm.now(), state="untestable", reason=NO_TRAFFIC
                 )
             said = {"failure": NO_TRAFFIC, "failure_kind": "untestable"}
         else:
@@ -59,7 +59,7 @@ class LabOfOne:
                 await self.past.add(probe, ordinal, value)
             said = {}
         ended = {"state": "done", "brid": 1, "ended_at": self.farm.now()}
-        await store.change_probe(await store.probe(probe.id), **ended | said)
+        await store.change(await store.probe(probe.id), **ended | said)
 
 
 @pytest.fixture

@@ -167,7 +167,9 @@ def whole_farm(engine, store, a_probe, a_search, farm_place) -> Iterator[WholeFa
         probe = await a_probe(token=planted.token, iterations=BOOTS)
         image = await store.image(probe.image_id)
         await store.keep_artefact(digest=DIGEST, size=len(KERNEL), now=4.0)
-        await store.change_image(image, now=4.0, state="built", digest=DIGEST, kernel_digest=DIGEST)
+        await store.change(
+            image, changed_at=4.0, state="built", digest=DIGEST, kernel_digest=DIGEST
+        )
         for ordinal in range(BOOTS):
             measured = boot(ordinal)
             await store.add_iteration(
@@ -179,13 +181,13 @@ def whole_farm(engine, store, a_probe, a_search, farm_place) -> Iterator[WholeFa
                 at_s=5.0,
                 duration_s=1.0,
             )
-        await store.change_probe(probe, state=ProbeState.DONE, ended_at=9.0)
+        await store.change(probe, state=ProbeState.DONE, ended_at=9.0)
         search = await a_search()
-        await store.change_search(search, state=SearchState.FOUND, answer=ANSWER, ended_at=10.0)
+        await store.change(search, state=SearchState.FOUND, answer=ANSWER, ended_at=10.0)
         mail = await store.add_report(
             search.id, message_id="<1@x>", subject="s", recipients=["a@x"], message=b"", now=11.0
         )
-        await store.change_report(mail, state="sent", sent_at=12.0)
+        await store.change(mail, state="sent", sent_at=12.0)
 
     asyncio.run(past())
     planted.tell(*(boot(ordinal) for ordinal in range(BOOTS)))

@@ -7,7 +7,7 @@ DIGEST, OTHER = "a" * 64, "b" * 64
 
 async def built(store, an_image, position: int, digest: str = DIGEST):
     image = await an_image(position)
-    return await store.change_image(image, now=2.0, state="built", digest=digest, size=9)
+    return await store.change(image, changed_at=2.0, state="built", digest=digest, size=9)
 
 
 async def test_an_artefact_that_is_stored_again_is_young_again(store):
@@ -29,7 +29,7 @@ async def test_one_artefact_may_be_that_of_several_images(store, an_image):
 async def test_who_saw_an_image_before_it_was_released_does_not_change_it(store, an_image):
     image = await built(store, an_image, 3)
     await store.release_artefact(DIGEST)
-    assert await store.change_image(image, now=3.0, reason="late") is None
+    assert await store.change(image, changed_at=3.0, reason="late") is None
 
 
 async def test_what_was_built_anew_meanwhile_is_not_forgotten(store, an_image):

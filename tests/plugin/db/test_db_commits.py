@@ -89,7 +89,7 @@ async def test_a_commit_that_was_asked_for_is_not_unmeasured(store, an_image, a_
     for position, reason in {9: "commit", 8: "backfill", 7: "search", 6: "commit"}.items():
         probe = await a_probe(await an_image(position), name=str(position), reason=reason)
         state = "cancelled" if position == 6 else "lost"
-        await store.change_probe(probe, state=state)
+        await store.change(probe, state=state)
     found = await store.unmeasured("main", "apu", "forwarding", 6)
     assert [row.position for row in found] == [7, 6]
     elsewhere = await store.unmeasured("main", "apu", "pf-statefull", 8)
@@ -111,7 +111,7 @@ async def test_what_is_to_be_forgotten_is_counted_by_series(store, an_image, a_p
     await store.add_commits("main", line(1, 9))
     for position, state in {3: "cancelled", 5: "lost", 7: "lost", 8: "done"}.items():
         probe = await a_probe(await an_image(position), name=str(position), reason="commit")
-        await store.change_probe(probe, state=state, ended_at=float(position))
+        await store.change(probe, state=state, ended_at=float(position))
     assert await store.undone_commits(6.0) == {("apu", "forwarding"): (1, 1)}
     assert await store.undone_commits(9.0) == {("apu", "forwarding"): (1, 2)}
 

@@ -11,7 +11,7 @@ from importlib import metadata
 import pytest
 import sqlalchemy as sa
 
-from buildbot_bench.core.operations import findings
+from buildbot_bench.core.condition import findings
 from buildbot_bench.demo.command import main
 from buildbot_bench.demo.doctoring import read_condition
 from buildbot_bench.history import MirrorHistory

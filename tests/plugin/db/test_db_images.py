@@ -22,8 +22,8 @@ async def test_wanting_an_image_twice_gives_the_same_one(store, an_image):
 async def test_a_second_build_of_a_variant_is_another_image(store, an_image):
     first, second = await an_image(7), await an_image(7, ordinal=1)
     assert first.id != second.id
-    assert await store.image_of(sha(7), 1) == second
-    assert await store.image_of(sha(7), 2) is None
+    assert await store.image_of(sha(7), 1, "") == second
+    assert await store.image_of(sha(7), 2, "") is None
 
 
 async def test_the_longest_variant_has_a_place(store, an_image):
@@ -33,12 +33,12 @@ async def test_the_longest_variant_has_a_place(store, an_image):
     text = Recipe(sha=sha(7), options=options).text
     assert parse_recipe(text).options == options
     image = await an_image(variant=text)
-    assert await store.image_of(text, 0) == image
+    assert await store.image_of(text, 0, "") == image
 
 
 async def test_a_change_is_kept_and_dated(store, an_image):
     image = await an_image()
-    built = await store.change_image(image, now=4.0, state="built", digest="d", size=2**33)
+    built = await store.change(image, changed_at=4.0, state="built", digest="d", size=2**33)
     assert (built.state, built.size, built.changed_at, built.version) == ("built", 2**33, 4.0, 1)
     assert built.created_at == image.created_at
     assert await store.image(image.id) == built
@@ -46,24 +46,24 @@ async def test_a_change_is_kept_and_dated(store, an_image):
 
 async def test_who_saw_an_older_row_cannot_change_it(store, an_image):
     image = await an_image()
-    built = await store.change_image(image, now=4.0, state="built")
-    assert await store.change_image(image, now=5.0, state="failed") is None
+    built = await store.change(image, changed_at=4.0, state="built")
+    assert await store.change(image, changed_at=5.0, state="failed") is None
     assert await store.image(image.id) == built
 
 
 async def test_a_state_that_does_not_exist_is_refused(store, an_image):
     with pytest.raises(sa.exc.StatementError, match="bilt"):
-        await store.change_image(await an_image(), now=4.0, state="bilt")
+        await store.change(await an_image(), changed_at=4.0, state="bilt")
 
 
 async def test_a_column_that_does_not_exist_is_refused(store, an_image):
     with pytest.raises(sa.exc.CompileError, match="colour"):
-        await store.change_image(await an_image(), now=4.0, colour="red")
+        await store.change(await an_image(), changed_at=4.0, colour="red")
 
 
 async def test_images_are_listed_by_state(store, an_image):
     wanted, other = await an_image(1), await an_image(2)
-    built = await store.change_image(other, now=4.0, state="built")
+    built = await store.change(other, changed_at=4.0, state="built")
     assert await store.images(state="wanted") == [wanted]
     assert await store.images() == [wanted, built]
 

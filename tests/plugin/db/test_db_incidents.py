@@ -36,9 +36,9 @@ async def test_only_one_master_says_what_became_of_a_series(store, a_search, joi
     member = await joining(await a_search())
     assert await store.waiting_series() == [member]
     verdict = {"standing": Standing.CONFIRMED, "effect": -0.1, "ended_at": 9.0}
-    changed = await store.change_incident_series(member, **verdict)
+    changed = await store.change(member, **verdict)
     assert (changed.standing, changed.effect) == (Standing.CONFIRMED, -0.1)
-    assert await store.change_incident_series(member, standing=Standing.DENIED) is None
+    assert await store.change(member, standing=Standing.DENIED) is None
     assert await store.waiting_series() == []
     assert await store.confirmed_incidents("apu", "pf") == [changed]
     assert await store.confirmed_incidents("apu", "forwarding") == []

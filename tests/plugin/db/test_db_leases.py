@@ -55,15 +55,15 @@ async def test_who_has_lost_the_lease_changes_nothing(store, engine, a_probe):
     broker = store.guarded(partial(must_hold, name=BROKER, token="a"))
     assert await taken(store, "a")
     await broker.confirm()
-    probe = await broker.change_probe(probe, failure="first")
+    probe = await broker.change(probe, failure="first")
     change(engine, RUN_OUT)
     assert await taken(store, "b", SECOND)
     with pytest.raises(LeaseLostError, match="another master has taken the lease 'broker'"):
-        await broker.change_probe(probe, failure="second")
+        await broker.change(probe, failure="second")
     with pytest.raises(LeaseLostError):
         await broker.confirm()
     assert (await broker.probe(probe.id)).failure == "first"
-    assert await store.change_probe(probe, failure="by a step") is not None
+    assert await store.change(probe, failure="by a step") is not None
 
 
 async def test_the_lease_stays_while_a_change_under_it_goes_on_but_not_for_ever(store, engine):

@@ -52,7 +52,7 @@ async def test_only_reports_that_named_a_culprit_say_how_often_the_robot_is_righ
         [("found", "expected"), ("found", "noise"), ("found", "fixed"), ("failed", "noise")]
     ):
         search = await a_search(key=f"alarm:{serial}")
-        await store.change_search(search, state=state)
+        await store.change(search, state=state)
         await store.add_mark(search_id=search.id, kind=kind, author="ann", now=1.0)
     assert await store.opinions() == {"expected": 1, "noise": 1, "fixed": 1}
 
@@ -63,6 +63,6 @@ async def test_what_bears_on_the_farm_is_pending_until_it_is_seen_to(store, a_se
     mark = await store.add_mark(search_id=search.id, kind=kind, author="ann", now=1.0)
     await store.add_mark(search_id=search.id, kind="fixed", author="ann", now=2.0)
     assert await store.pending_marks() == [mark]
-    assert await store.change_mark(mark, pending=False)
-    assert await store.change_mark(mark, pending=False) is None
+    assert await store.change(mark, pending=False)
+    assert await store.change(mark, pending=False) is None
     assert await store.pending_marks() == []

@@ -76,7 +76,7 @@ async def test_a_change_by_another_master_is_seen_at_the_next_look(remembering, 
 async def test_a_change_of_its_own_is_seen_at_once(remembering, an_image):
     image = await an_image()
     assert [one.state for one in await remembering.images()] == ["wanted"]
-    await remembering.change_image(image, now=2.0, state="building", brid=5)
+    await remembering.change(image, changed_at=2.0, state="building", brid=5)
     assert [one.state for one in await remembering.images()] == ["building"]
 
 

@@ -21,9 +21,9 @@ async def test_a_probe_is_found_by_its_id(store, a_probe):
 
 async def test_only_one_master_issues_a_probe(store, a_probe):
     probe = await a_probe()
-    issued = await store.change_probe(probe, state="issued", brid=12, issued_at=5.0)
+    issued = await store.change(probe, state="issued", brid=12, issued_at=5.0)
     assert (issued.state, issued.brid, issued.version) == ("issued", 12, 1)
-    assert await store.change_probe(probe, state="issued", brid=13) is None
+    assert await store.change(probe, state="issued", brid=13) is None
 
 
 async def test_the_most_urgent_probe_comes_first(store, a_probe):
@@ -42,9 +42,9 @@ async def test_the_latest_requests_are_listed_first(store, a_probe):
 async def test_a_commit_is_judged_when_its_probe_has_ended_and_only_once(store, a_probe):
     ended, judged, _running = [await a_probe(name=key, reason="backfill") for key in "abc"]
     confirming = await a_probe(name="d", reason="confirm")
-    ended = await store.change_probe(ended, state="done")
-    await store.change_probe(judged, state="done", judged=True)
-    await store.change_probe(confirming, state="done")
+    ended = await store.change(ended, state="done")
+    await store.change(judged, state="done", judged=True)
+    await store.change(confirming, state="done")
     assert await store.unjudged_probes() == [ended]
 
 

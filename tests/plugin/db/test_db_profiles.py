@@ -36,9 +36,9 @@ async def test_asking_twice_gives_the_same_request(store, a_profile):
 
 async def test_only_one_master_issues_it(store, a_profile):
     row = await a_profile()
-    issued = await store.change_profile(row, state="issued", brid=12)
+    issued = await store.change(row, state="issued", brid=12)
     assert (issued.state, issued.brid) == ("issued", 12)
-    assert await store.change_profile(row, state="issued", brid=13) is None
+    assert await store.change(row, state="issued", brid=13) is None
     assert await store.profiles(state="issued") == [issued]
     assert await store.profiles(state="new") == []
 

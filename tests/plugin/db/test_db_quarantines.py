@@ -63,10 +63,10 @@ async def test_what_ended_since_the_last_good_control_is_in_doubt(store, a_probe
     assert await doubted(store) == []
     row = await a_quarantine()
     assert await doubted(store) == [21.0, 60.0, 100.0]
-    row = await store.change_quarantine(row, ended_at=70.0, ended_by="control")
+    row = await store.change(row, ended_at=70.0, ended_by="control")
     assert await doubted(store) == [21.0, 60.0]
     assert await store.quarantines("apu", open_only=True) == []
-    await store.change_quarantine(row, trusted=True)
+    await store.change(row, trusted=True)
     assert await doubted(store) == []
 
 
@@ -124,7 +124,7 @@ async def test_what_is_in_doubt_is_counted_without_the_control_images_own(
     await measured(await a_probe(await an_image(8)), 40.0, failure="no traffic")
     await measured(await a_probe(await an_image(9), testbed="xeon"), 40.0)
     assert await store.doubted(row) == (3, 2)
-    ended = await store.change_quarantine(row, ended_at=25.0)
+    ended = await store.change(row, ended_at=25.0)
     assert await store.doubted(ended) == (1, 1)
 
 
@@ -169,7 +169,7 @@ async def test_mails_are_found_by_how_their_keys_begin(store):
         await store.add_mail(key, **MAIL)
     assert [mail.key for mail in await store.mails_like("alive:")] == ["alive:1"]
     (mail,) = await store.mails_like("quarantine:")
-    await store.change_report(mail, state="sent", sent_at=7.0)
+    await store.change(mail, state="sent", sent_at=7.0)
     assert (await store.mails_sent_since(6.0), await store.mails_sent_since(7.0)) == (1, 0)
 
 
@@ -202,7 +202,7 @@ async def test_a_twin_that_was_measured_in_doubt_spares_no_boot(
 ):
     await store.add_commits("main", [NewCommit(sha=sha(n), position=n) for n in (8, 9)])
     older, newer = [
-        await store.change_image(await an_image(n), now=1.0, state="built", digest="same")
+        await store.change(await an_image(n), changed_at=1.0, state="built", digest="same")
         for n in (8, 9)
     ]
     where = {"branch": "main", "testbed": "apu", "workload": "forwarding"}

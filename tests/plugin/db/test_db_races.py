@@ -42,7 +42,7 @@ def test_all_masters_ask_for_the_same_image(an_image, at_once):
 
 def test_one_master_changes_a_row(store, a_probe, at_once):
     probe = asyncio.run(a_probe())
-    changed = at_once(lambda: store.change_probe(probe, state="issued"))
+    changed = at_once(lambda: store.change(probe, state="issued"))
     assert sorted(row is None for row in changed) == [False] + [True] * (MASTERS - 1)
 
 

@@ -6,8 +6,7 @@ import pytest
 import sqlalchemy as sa
 
 from buildbot_bench.plugin.db.reads import tables_read
-from buildbot_bench.plugin.db.schema import IMAGE, ITERATION, JUDGEMENT, MARK, PROBE, SEARCH
-from buildbot_bench.plugin.db.schema.measured import UNDONE
+from buildbot_bench.plugin.db.schema import IMAGE, ITERATION, JUDGEMENT, MARK, PROBE, SEARCH, UNDONE
 
 _new = sa.select(PROBE.c.image_id).where(PROBE.c.state == "new")
 _other = PROBE.alias()

@@ -67,7 +67,7 @@ async def test_the_same_commit_has_an_image_in_each_repository(store):
     assert ours.id != theirs.id
     assert (ours.repository, theirs.repository) == ("", "fork")
     assert (await image(store, FORK, 3)).id == theirs.id
-    assert (await store.image_of(sha(3), 0)).id == ours.id
+    assert (await store.image_of(sha(3), 0, "")).id == ours.id
     assert (await store.image_of(sha(3), 0, "fork")).id == theirs.id
 
 
@@ -132,7 +132,7 @@ async def test_news_of_one_repository_is_none_of_the_others(store):
     searches = {branch: await search_over(store, branch, 1, 5) for branch in (MAIN, FORK)}
     before = await store.versions_of_ranges()
     row = await image(store, FORK, 3)
-    await store.change_image(row, now=2.0, state=ImageState.UNTESTABLE)
+    await store.change(row, changed_at=2.0, state=ImageState.UNTESTABLE)
     after = await store.versions_of_ranges()
     changed = {
         branch

@@ -61,9 +61,9 @@ async def test_a_suspicion_becomes_a_regression_once(store, a_judgement, a_searc
     suspicion = await a_judgement()
     search = await a_search()
     changes = {"state": "regression", "rounds": 1, "search_id": search.id}
-    alarm = await store.change_judgement(suspicion, now=4.0, **changes)
+    alarm = await store.change(suspicion, changed_at=4.0, **changes)
     assert (alarm.state, alarm.rounds, alarm.changed_at) == ("regression", 1, 4.0)
-    assert await store.change_judgement(suspicion, now=5.0, **changes) is None
+    assert await store.change(suspicion, changed_at=5.0, **changes) is None
 
 
 async def test_judgements_are_found_by_state(store, a_judgement):
@@ -88,7 +88,7 @@ async def test_searches_without_a_key_are_each_their_own(store, a_search):
 
 async def test_searches_are_listed_by_state_newest_first(store, a_search):
     first, second, third = [await a_search(key=str(n)) for n in range(3)]
-    found = await store.change_search(second, state="found", answer=ANSWER, ended_at=9.0)
+    found = await store.change(second, state="found", answer=ANSWER, ended_at=9.0)
     assert found.answer == ANSWER
     assert await store.searches() == [third, found, first]
     assert await store.searches(states=("running", "cancelling")) == [third, first]
@@ -98,8 +98,8 @@ async def test_searches_are_listed_by_state_newest_first(store, a_search):
 
 async def test_only_one_master_ends_a_search(store, a_search):
     search = await a_search()
-    assert await store.change_search(search, state="cancelling")
-    assert await store.change_search(search, state="found") is None
+    assert await store.change(search, state="cancelling")
+    assert await store.change(search, state="found") is None
     assert (await store.search(search.id)).state == "cancelling"
 
 
@@ -124,11 +124,11 @@ async def test_a_search_has_one_report_written_once(store, a_search, a_report):
 
 async def test_a_mail_is_owed_for_what_was_found_and_not_yet_written(store, a_search, a_report):
     owed, written, _running = [await a_search(key=key) for key in "abc"]
-    owed = await store.change_search(owed, state="found")
-    await store.change_search(written, state="found")
+    owed = await store.change(owed, state="found")
+    await store.change(written, state="found")
     await a_report(written)
-    await store.change_search(await a_search(key="d"), state="inconclusive")
-    failed = await store.change_search(await a_search(key="e"), state="failed")
+    await store.change(await a_search(key="d"), state="inconclusive")
+    failed = await store.change(await a_search(key="e"), state="failed")
     assert await store.unreported_searches() == [owed, failed]
 
 
@@ -136,13 +136,13 @@ async def test_a_report_is_due_until_it_is_sent_or_refused(store, a_search, a_re
     states = {"new": True, "sending": True, "sent": False, "refused": False}
     for state, is_due in states.items():
         report = await a_report(await a_search(key=state))
-        changed = await store.change_report(report, state=state, attempts=1, next_try_at=100.0)
+        changed = await store.change(report, state=state, attempts=1, next_try_at=100.0)
         assert (changed in await store.due_reports(100.0)) is is_due
     assert await store.due_reports(99.0) == []
 
 
 async def test_two_masters_do_not_send_the_same_report(store, a_search, a_report):
     report = await a_report(await a_search())
-    assert await store.change_report(report, state="sending", next_try_at=60.0)
-    assert await store.change_report(report, state="sending", next_try_at=60.0) is None
+    assert await store.change(report, state="sending", next_try_at=60.0)
+    assert await store.change(report, state="sending", next_try_at=60.0) is None
     assert await store.due_reports(5.0) == []

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from twisted.internet import defer, reactor
 from twisted.trial import unittest
 
+from buildbot_bench.plugin.db.columns import HostileText
 from buildbot_bench.plugin.db.rows import NewCommit
 from buildbot_bench.plugin.db.schema import ITERATION
-from buildbot_bench.plugin.db.schema.columns import HostileText
 from buildbot_bench.plugin.db.sql import is_current
 from buildbot_bench.plugin.db.store import BenchStore
 from tests.fakes.database import sha

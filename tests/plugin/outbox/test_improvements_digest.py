@@ -84,7 +84,7 @@ async def test_nothing_is_told_twice(improved, farm, master):
 async def test_an_improvement_whose_range_is_gone_holds_up_no_other(improved, farm, master):
     await improved()
     (search,) = await farm.store.searches()
-    await farm.store.change_search(search, old_sha="0" * 40)
+    await farm.store.change(search, old_sha="0" * 40)
     master.reactor.advance(WEEK_S)
     await write_digest(farm, farm.workflow.mail)
     assert await states(farm) == ["digested"]
@@ -100,7 +100,7 @@ async def test_of_two_masters_one_writes_the_digest(improved, farm):
 
 async def test_a_digest_changes_all_its_reports_or_none(improved, farm):
     rows = [await improved(), await improved()]
-    await farm.store.change_report(rows[0], last_error="seen by another")
+    await farm.store.change(rows[0], last_error="seen by another")
     mail = {"message_id": "<1@x>", "subject": "s", "recipients": ["a@x"], "message": b"m"}
     assert not await farm.store.digest_reports(rows, **mail, now=5.0)
     assert await states(farm) == ["withheld", "withheld"]

@@ -111,7 +111,7 @@ async def test_a_kernel_that_boots_and_passes_no_traffic_is_told_as_that(past, f
     reason = "no packet arrived; the known-good kernel passes traffic"
     search = await broken(past, reason=reason)
     await write_breakages(farm, farm.workflow.mail)
-    await farm.store.change_search(search, recovery=ended(past))
+    await farm.store.change(search, recovery=ended(past))
     await write_recoveries(farm, farm.workflow.mail)
     (_, first), (_, second) = await mails(farm)
     assert first["Subject"].startswith(
@@ -133,7 +133,7 @@ async def test_its_end_is_told_once_to_the_same_people_in_its_thread(past, farm,
     await write_breakages(farm, farm.workflow.mail)
     await write_recoveries(farm, farm.workflow.mail)
     assert len(await mails(farm)) == 1
-    await farm.store.change_search(search, recovery=ended(past))
+    await farm.store.change(search, recovery=ended(past))
     for _ in range(2):
         await write_recoveries(farm, farm.workflow.mail)
     (_, first), (row, second) = await mails(farm)
@@ -155,7 +155,7 @@ async def test_a_level_that_is_back_is_told_in_the_thread_of_its_culprit(past, f
     answer = Answer(steps=(step,), reproduced=True, unresolved=(), reason="located")
     search = await past.answered(answer)
     await write_search_mail(farm, farm.workflow.mail, search)
-    await farm.store.change_search(search, recovery=ended(past, 12, 15, difference=-0.004))
+    await farm.store.change(search, recovery=ended(past, 12, 15, difference=-0.004))
     await write_recoveries(farm, farm.workflow.mail)
     (_, first), (_, second) = await mails(farm)
     assert second["Subject"] == "[bench] forwarding on apu is back at its level since (r12, r15]"
@@ -168,7 +168,7 @@ async def test_a_level_that_is_back_is_told_in_the_thread_of_its_culprit(past, f
 
 async def test_the_end_of_what_nobody_was_told_of_is_told_to_nobody(past, farm):
     search = await broken(past)
-    await farm.store.change_search(search, recovery=ended(past))
+    await farm.store.change(search, recovery=ended(past))
     await write_recoveries(farm, farm.workflow.mail)
     assert await mails(farm) == []
 
@@ -177,8 +177,8 @@ async def test_nobody_is_told_of_the_end_of_what_waits_for_the_digest(past, farm
     search = await broken(past)
     await write_breakages(farm, farm.workflow.mail)
     ((row, _),) = await mails(farm)
-    await farm.store.change_report(row, state=ReportState.WITHHELD)
-    await farm.store.change_search(search, recovery=ended(past))
+    await farm.store.change(row, state=ReportState.WITHHELD)
+    await farm.store.change(search, recovery=ended(past))
     await write_recoveries(farm, farm.workflow.mail)
     assert await mails(farm) == []
 
@@ -194,7 +194,7 @@ async def test_the_outbox_writes_both_and_takes_a_breakage_for_no_culprit(make_f
     farm = make_farm()
     past = Past(farm, published[2])
     search = await broken(past)
-    await farm.store.change_search(search, recovery=ended(past))
+    await farm.store.change(search, recovery=ended(past))
     await MailOutbox(farm).advance()
     assert {row.key for row in await farm.store.mails_like("")} == {
         f"search:{search.id}",
@@ -215,7 +215,7 @@ async def test_a_farm_of_several_branches_names_the_branch(make_farm, published,
     await farm.store.keep_branch("stable/14", trunk="main", fork_position=3)
     search = await broken(Past(farm, published[2]), kind=kind)
     await write_breakages(farm, farm.workflow.mail)
-    await farm.store.change_search(search, recovery=ended(Past(farm, published[2])))
+    await farm.store.change(search, recovery=ended(Past(farm, published[2])))
     await write_recoveries(farm, farm.workflow.mail)
     (_, first), (_, second) = await mails(farm)
     assert first["Subject"] == f"[bench] main: {begun}: panic: page fault"

@@ -212,7 +212,7 @@ async def test_what_a_dead_master_was_sending_is_sent_by_the_next(
     await found(past)
     postmaster.answer_data_with("451 later")
     report = await advanced(outbox, farm)
-    await farm.store.change_report(report, state="sending", next_try_at=farm.now() + DEADLINE_S)
+    await farm.store.change(report, state="sending", next_try_at=farm.now() + DEADLINE_S)
     postmaster.answer_data_with("250 OK")
     assert (await advanced(MailOutbox(farm), farm)).state == "sending"
     master.reactor.advance(DEADLINE_S)
@@ -249,7 +249,7 @@ async def test_a_search_that_failed_tells_its_operator_why_and_what_was_measured
 
 async def test_a_mail_that_cannot_be_written_holds_up_no_other(outbox, past, farm, postmaster):
     broken = await past.search(state="failed", detail="no power", ended_at=1.0)
-    await farm.store.change_search(broken, old_sha="0" * 40)
+    await farm.store.change(broken, old_sha="0" * 40)
     await found(past)
     await outbox.advance()
     while outbox.is_delivering:

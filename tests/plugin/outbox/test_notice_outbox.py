@@ -192,7 +192,7 @@ async def test_it_is_told_once_the_captures_are_there_to_be_linked_to(
     farm = make_farm(("regression:", f"{text}\nregression:"), sampled, repository=repository[0])
     notices, number = NoticeOutbox(farm), await found(past)
     search = await farm.store.search(number)
-    await farm.store.change_search(search, ended_at=farm.now())
+    await farm.store.change(search, ended_at=farm.now())
     image = (await farm.store.all_images_between(7, 7))[0]
     capture = await farm.store.ensure_profile(
         key="search:1:new",
@@ -204,7 +204,7 @@ async def test_it_is_told_once_the_captures_are_there_to_be_linked_to(
         now=farm.now(),
     )
     assert await told(notices, farm, number) == []
-    await farm.store.change_profile(capture, state="failed", failure="no", ended_at=farm.now())
+    await farm.store.change(capture, state="failed", failure="no", ended_at=farm.now())
     assert {row.state for row in await told(notices, farm, number)} == {"sent"}
 
 

@@ -6,7 +6,7 @@ from email import message_from_bytes, policy
 
 import pytest
 
-from buildbot_bench.core.operations.condition import SILENCE_S
+from buildbot_bench.core.condition import SILENCE_S
 from buildbot_bench.plugin.broker.quarantine import ControlImages
 from buildbot_bench.plugin.outbox.operator_mails import GRACE_S, SilenceWatch
 from tests.fakes.control import WITH_CONTROL, answer_control
@@ -95,6 +95,6 @@ async def test_what_a_quarantine_holds_up_is_told_by_the_quarantines_mail(past, 
     master.reactor.advance(SILENCE_S + GRACE_S)
     for probe in await farm.store.probes(state="new"):
         if probe.reason == "control":
-            await farm.store.change_probe(probe, state="done", ended_at=farm.now())
+            await farm.store.change(probe, state="done", ended_at=farm.now())
     await watch.write(farm, farm.workflow.mail)
     assert await mails(farm) == []

@@ -24,7 +24,7 @@ async def captures(past, farm, *texts: str) -> list[int]:
             now=1.0,
         )
         kept = await farm.store.add_capture(counter="cycles", folded=text, taken_at=1.0)
-        done = await farm.store.change_profile(row, state="done", digest=kept.digest)
+        done = await farm.store.change(row, state="done", digest=kept.digest)
         numbers.append(done.id)
     return numbers
 
@@ -91,5 +91,5 @@ async def test_anything_else_is_not_found(past, farm, master, name):
 async def test_a_request_that_was_not_met_yet_has_no_picture(past, farm, master):
     (number,) = await captures(past, farm, OLD)
     row = await farm.store.profile(number)
-    await farm.store.change_profile(row, state="issued", digest=None)
+    await farm.store.change(row, state="issued", digest=None)
     assert (await asked(master, f"{number}.svg"))[0] == 404

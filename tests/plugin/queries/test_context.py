@@ -25,7 +25,7 @@ async def answered(past: Past):
     for position, level in {1: 1e6, 11: 0.8e6, 6: 1e6, 7: 0.8e6}.items():
         await past.measured(position, boots(level), reason="search", search_id=search.id)
     answer = Answer(steps=(DROP,), reproduced=True, unresolved=(), reason="located")
-    return await past.farm.store.change_search(search, state="found", answer=answer, ended_at=9.0)
+    return await past.farm.store.change(search, state="found", answer=answer, ended_at=9.0)
 
 
 def outcomes(report) -> dict[str, str]:
@@ -113,7 +113,7 @@ async def test_what_the_builder_says_of_both_sides_is_told(past, farm):
     for position, compiler in ((6, "clang 14"), (7, "clang 19")):
         image = await farm.store.image_at("main", position)
         said = {"variant": "", "config": "GENERIC", "toolchain": compiler, "flags": "", "files": {}}
-        await farm.store.change_image(image, now=1.0, manifest=said)
+        await farm.store.change(image, changed_at=1.0, manifest=said)
     facts = {fact.name: (fact.old, fact.new) for fact in (await report_of(farm, search)).setup}
     assert facts["compiler"] == ("clang 14", "clang 19")
     assert facts["kernel config"] == ("GENERIC", "GENERIC")
@@ -123,5 +123,5 @@ async def test_a_binary_that_differs_in_its_version_alone_does_not_differ(past, 
     search = await answered(past)
     for position in (6, 7):
         image = await farm.store.image_at("main", position)
-        await farm.store.change_image(image, now=1.0, kernel_digest="k" * 64)
+        await farm.store.change(image, changed_at=1.0, kernel_digest="k" * 64)
     assert outcomes(await report_of(farm, search))["binary differs"] == "failed"

@@ -32,7 +32,7 @@ async def searching(past, **columns):
         await past.image(position, state="untestable", reason=ERROR)
     search = await past.search(kind="build", requester="", reason="alarm")
     blank = {"testbed": "", "workload": ""}
-    changed = await past.farm.store.change_search(search, **blank | columns)
+    changed = await past.farm.store.change(search, **blank | columns)
     assert changed is not None
     return changed
 
@@ -110,7 +110,7 @@ async def test_it_is_listed_with_the_other_searches_and_marks_no_history(past, f
 async def test_the_badge_says_what_the_branch_does_not_do(past, farm):
     search = await found(past)
     assert await state(farm) == ("does not build", Tone.ALARM)
-    await farm.store.change_search(search, recovery=closed(past))
+    await farm.store.change(search, recovery=closed(past))
     assert await state(farm) == ("well again", Tone.CALM)
 
 

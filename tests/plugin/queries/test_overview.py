@@ -60,7 +60,7 @@ async def test_four_searches_of_one_culprit_are_one_row(past, farm):
 async def test_a_series_that_joined_the_incident_stands_in_its_row(past, farm):
     search = (await four_searches(past))[0]
     joined = await past.joined(search.id, "ipfw")
-    await farm.store.change_incident_series(joined, standing=Standing.CONFIRMED, effect=-0.4)
+    await farm.store.change(joined, standing=Standing.CONFIRMED, effect=-0.4)
     await past.joined(search.id, "denied", own_search_id=search.id)
     (row,) = (await overview(farm))["incidents"]
     assert [one["workload"] for one in row["series"]] == ["pf", "forwarding", "ipfw"]
@@ -76,7 +76,7 @@ async def test_another_culprit_an_improvement_and_a_breakage_are_rows_of_their_o
     await past.answered(sloping, "slope")
     search = await past.search(kind="boot")
     broken = Breakage(ending=Ending.BROKEN, old=5, new=6, reason="it hangs")
-    await farm.store.change_search(search, state="found", breakage=broken, ended_at=farm.now())
+    await farm.store.change(search, state="found", breakage=broken, ended_at=farm.now())
     rows = await incidents(farm, 50)
     assert [(row["kind"], row["culprit"]["label"], row["worse"]) for row in rows] == [
         ("boot", "r7", True),
@@ -143,10 +143,10 @@ async def test_a_search_that_found_nothing_has_no_incident_to_mark(past, farm):
 async def test_an_incident_is_over_when_each_series_is_well_again(past, farm):
     searches = await four_searches(past)
     for search in searches[:3]:
-        await farm.store.change_search(search, recovery=recovery(past))
+        await farm.store.change(search, recovery=recovery(past))
     (row,) = (await overview(farm))["incidents"]
     assert row["recovery"] is None
-    await farm.store.change_search(searches[3], recovery=recovery(past))
+    await farm.store.change(searches[3], recovery=recovery(past))
     shown = await overview(farm)
     assert (shown["incidents"], shown["open"]) == ([], 0)
     (row,) = await incidents(farm, 10)

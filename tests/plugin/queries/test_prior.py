@@ -46,7 +46,7 @@ async def capture(past: Past, places: dict[str, str], *, at_s: float = 1.0, **se
     kept = await store.add_capture(
         counter="executed instructions", folded="a 1\n", taken_at=at_s, places=places
     )
-    await store.change_profile(row, state="done", digest=kept.digest, ended_at=at_s)
+    await store.change(row, state="done", digest=kept.digest, ended_at=at_s)
 
 
 @pytest.mark.both_databases

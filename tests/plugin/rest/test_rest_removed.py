@@ -109,7 +109,7 @@ async def live(past, farm) -> None:
             now=1.0,
         )
         kept = await farm.store.add_capture(counter="cycles", folded=FOLDED, taken_at=1.0)
-        await farm.store.change_profile(row, state="done", digest=kept.digest)
+        await farm.store.change(row, state="done", digest=kept.digest)
     ab_test = await farm.store.ab_test(ab_test_id)
     await farm.store.change_ab_test(ab_test, state="done", ended_at=farm.now())
 

@@ -45,7 +45,7 @@ class TestProfile(StepCase):
             tunables="net.a=1 net.b=2",
             now=1.0,
         )
-        row = await self.farm.store.change_profile(row, state=state)
+        row = await self.farm.store.change(row, state=state)
         self.prepare(TakeCapture(maxTime=600), image=self.image.id)
         self.build.setProperty("bench_profile", row.id, "Test")
         if state in {"new", "issued"}:

@@ -1,0 +1,185 @@
+"""The bench_* tables: the row of each, its unique keys and its indexes."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from buildbot_bench.plugin.db.ab_test_rows import AbTestImageRow, AbTestRow, AbTestVariantRow
+from buildbot_bench.plugin.db.columns import METADATA, table
+from buildbot_bench.plugin.db.farm_rows import (
+    ArtefactRow,
+    BranchRow,
+    ChangeRow,
+    DroppedCommitRow,
+    LeaseRow,
+    MetricRow,
+    ReadFilesRow,
+    ShareRow,
+)
+from buildbot_bench.plugin.db.finding_rows import (
+    JudgementRow,
+    MarkRow,
+    NoticeRow,
+    QuarantineRow,
+    ReportRow,
+    SearchRow,
+)
+from buildbot_bench.plugin.db.incident_rows import IncidentSeriesRow
+from buildbot_bench.plugin.db.rows import (
+    CaptureRow,
+    CommitRow,
+    ImageRow,
+    IterationRow,
+    PatchRow,
+    ProbeRow,
+    ProfileRow,
+)
+
+__all__ = ["METADATA"]
+
+UNDONE = "state IN ('lost', 'cancelled')"
+FAILED = "failure_kind IS NOT NULL"
+
+
+def _few(name: str, *columns: str, where: str) -> sa.Index:
+    """An index of those rows alone for which a condition holds."""
+    condition = sa.text(where)
+    return sa.Index(name, *columns, sqlite_where=condition, postgresql_where=condition)
+
+
+COMMIT = table(
+    "bench_commit",
+    CommitRow,
+    sa.UniqueConstraint("branch", "position"),
+    sa.UniqueConstraint("branch", "sha"),
+    sa.Index(None, "svn"),
+    sa.Index(None, "sha"),
+    given=("subject", "author", "committed_at_s", "important", "arrived_at"),
+)
+BRANCH = table("bench_branch", BranchRow, sa.UniqueConstraint("name"))
+DROPPED_COMMIT = table(
+    "bench_dropped_commit", DroppedCommitRow, sa.UniqueConstraint("branch", "sha")
+)
+METRIC = table("bench_metric", MetricRow, sa.UniqueConstraint("testbed", "workload", "unit"))
+IMAGE = table(
+    "bench_image",
+    ImageRow,
+    sa.UniqueConstraint("repository", "variant", "ordinal"),
+    sa.Index(None, "position", "version", "repository"),
+    sa.Index(None, "state"),
+)
+ARTEFACT = table("bench_artefact", ArtefactRow, sa.UniqueConstraint("digest"))
+READ_FILES = table("bench_read_files", ReadFilesRow, sa.UniqueConstraint("digest"))
+PATCH = table("bench_patch", PatchRow, sa.UniqueConstraint("digest"))
+
+AB_TEST = table(
+    "bench_ab_test",
+    AbTestRow,
+    sa.Index(None, "state"),
+    sa.Index(None, "requester"),
+    given=("state",),
+    apart=("variants", "further"),
+)
+AB_TEST_VARIANT = table(
+    "bench_ab_test_variant", AbTestVariantRow, sa.UniqueConstraint("ab_test_id", "ordinal")
+)
+AB_TEST_IMAGE = table(
+    "bench_ab_test_image",
+    AbTestImageRow,
+    sa.UniqueConstraint(
+        *("ab_test_id", "place", "testbed", "workload", "number"), name="bench_ab_test_image_key"
+    ),
+    sa.Index(None, "image_id"),
+)
+
+PROBE = table(
+    "bench_probe",
+    ProbeRow,
+    sa.UniqueConstraint("key"),
+    sa.Index(None, "token"),
+    sa.Index(None, "state", "judged"),
+    sa.Index(None, "search_id"),
+    sa.Index(None, "image_id", "testbed", "workload"),
+    sa.Index(None, "ab_test_id"),
+    sa.Index(None, "testbed", "reason"),
+    # Few of many: what was asked for and gave nothing.
+    _few("bench_probe_undone", "state", "testbed", "workload", where=UNDONE),
+    _few("bench_probe_failed", "failure_kind", "image_id", where=FAILED),
+    _few("bench_probe_budget", "budget_of", "issued_at", where="budget_of IS NOT NULL"),
+    given=("epoch",),
+)
+ITERATION = table(
+    "bench_iteration",
+    IterationRow,
+    sa.UniqueConstraint("probe_id", "ordinal", "unit"),
+    # With all that a chart of ten thousand revisions needs: the rows with their logs stay unread.
+    sa.Index(
+        "bench_iteration_series",
+        *("testbed", "workload", "tunables", "image_id"),
+        *("epoch", "unit", "is_primary", "value", "at_s", "probe_id"),
+    ),
+)
+QUARANTINE = table(
+    "bench_quarantine",
+    QuarantineRow,
+    sa.UniqueConstraint("probe_id"),
+    sa.Index(None, "testbed", "since_s"),
+)
+CAPTURE = table("bench_capture", CaptureRow, sa.UniqueConstraint("digest"))
+PROFILE = table(
+    "bench_profile",
+    ProfileRow,
+    sa.UniqueConstraint("key"),
+    sa.Index(None, "state"),
+    sa.Index(None, "search_id"),
+    sa.Index(None, "ab_test_id"),
+)
+
+JUDGEMENT = table(
+    "bench_judgement",
+    JudgementRow,
+    sa.UniqueConstraint("repository", "testbed", "workload", "new_sha", "old_sha"),
+    sa.Index(None, "state"),
+    sa.Index(None, "state", "new_position"),
+    sa.Index(None, "new_sha"),
+    sa.Index(None, "search_id"),
+    given=("rounds",),
+)
+SEARCH = table(
+    "bench_search",
+    SearchRow,
+    sa.UniqueConstraint("key"),
+    sa.Index(None, "state"),
+    sa.Index(None, "testbed", "workload"),
+    sa.Index(None, "branch", "new_position"),
+)
+INCIDENT_SERIES = table(
+    "bench_incident_series",
+    IncidentSeriesRow,
+    sa.UniqueConstraint("search_id", "testbed", "workload"),
+    sa.Index(None, "standing"),
+)
+MARK = table(
+    "bench_mark",
+    MarkRow,
+    sa.Index(None, "search_id"),
+    sa.Index(None, "judgement_id"),
+    sa.Index(None, "pending"),
+)
+REPORT = table(
+    "bench_report",
+    ReportRow,
+    sa.UniqueConstraint("search_id"),
+    sa.UniqueConstraint("key"),
+    sa.Index(None, "state", "next_try_at"),
+)
+NOTICE = table(
+    "bench_notice",
+    NoticeRow,
+    sa.UniqueConstraint("search_id", "kind", "target"),
+    sa.Index(None, "state", "next_try_at"),
+)
+
+LEASE = table("bench_lease", LeaseRow, sa.UniqueConstraint("name"))
+SHARE = table("bench_share", ShareRow, sa.UniqueConstraint("worker", "claimant"))
+CHANGE = table("bench_change", ChangeRow, sa.Index(None, "name"))
