@@ -26,7 +26,8 @@ def unpickled(text: bytes) -> Any:
 
 
 def main() -> None:
-    """Calculate until the master closes the pipe."""
+    """Calculate until the master closes the pipe, at a priority that many steps lower."""
+    os.nice(int(sys.argv[1]))
     # A terminal and systemd tell them to all processes of a master: it says itself when to end.
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)

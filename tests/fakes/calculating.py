@@ -1,22 +1,13 @@
-"""Calculations in a thread of the test, with the bytes that a real pipe carries."""
+"""Calculations at once, in the test's own process, with the bytes that a real pipe carries."""
 
 from __future__ import annotations
 
-from twisted.internet.threads import deferToThread
-
-from buildbot_bench.calculator import LENGTH_BYTES, answer, framed, unpickled
+from buildbot_bench.calculator import LENGTH_BYTES, answer
 from buildbot_bench.plugin.farm.calculating import Task
 
 
-class InThread:
+class AtOnce:
     """Begins no processes: their start would take longer than most tests."""
 
     def add(self, task: Task) -> None:
-        deferToThread(self._do, task).chainDeferred(task.answer)
-
-    def _do(self, task: Task) -> object:
-        sent = framed((task.function, task.args, task.kwargs))[LENGTH_BYTES:]
-        succeeded, value = unpickled(answer(sent)[LENGTH_BYTES:])
-        if not succeeded:
-            raise value
-        return value
+        task.answer.callback(answer(task.question[LENGTH_BYTES:])[LENGTH_BYTES:])
