@@ -38,6 +38,8 @@ GIT_CONFIG: Mapping[str, str] = MappingProxyType(
 )
 SERVICE_NAME = "bench"
 SPANS_KEPT = 16
+# What no page showed for so long is read again by the next one.
+FORGET_S = 60.0
 # Three years of FreeBSD's head; some ten files a commit.
 CHANGES_KEPT = 10_000
 MOST_CHANGES = 2000
@@ -60,6 +62,8 @@ class Farm:
         self.master = master
         self.store = self.unguarded = BenchStore(master.db.pool)
         self.newest_view: Farm | None = None
+        self._read = self.store.remembering()
+        self._forgot_s = 0.0
         self.artefacts = Artefacts(Path(master.basedir) / "artefacts", self._place)
         # What lies between two commits does not change; a search asks for it in every cycle.
         self.span = lru_cache(maxsize=SPANS_KEPT)(self._span)
@@ -124,6 +128,16 @@ class Farm:
         view = copy(self)
         view.store, view.newest_view = store, None
         self.newest_view = view
+        return view
+
+    def as_of_now(self) -> Farm:
+        """This farm for one who reads a page: what did not change since somebody read is known."""
+        self._read.look_again()
+        if not 0 <= self.now() - self._forgot_s < FORGET_S:
+            self._read.forget_unused()
+            self._forgot_s = self.now()
+        view = copy(self)
+        view.store = self._read
         return view
 
     def _span(self, old_sha: str, new_sha: str) -> RevisionRange:
