@@ -56,6 +56,10 @@ def note(path: str, word: str) -> None:
         file.write(f"{word}\n")
 
 
+def noted(path: str) -> list[str]:
+    return Path(path).read_text().split()
+
+
 def hang(begun: str) -> None:
     Path(begun).write_text(str(os.getpid()))
     time.sleep(600)

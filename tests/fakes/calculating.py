@@ -11,3 +11,15 @@ class AtOnce:
 
     def add(self, task: Task) -> None:
         task.answer.callback(answer(task.question[LENGTH_BYTES:])[LENGTH_BYTES:])
+
+
+class Counting(AtOnce):
+    """Counts what it does, of all functions or of one."""
+
+    def __init__(self, name: str = "") -> None:
+        self._name = name
+        self.done = 0
+
+    def add(self, task: Task) -> None:
+        self.done += self._name in {"", task.name}
+        super().add(task)

@@ -42,7 +42,7 @@ async def life(directory: Path) -> dict[str, object]:
     both = await defer.gatherResults(
         [calculate(calculated.algebra, 20, 1), calculate(calculated.algebra, 20, 2)]
     )
-    order = await in_order(directory / "order")
+    order = await in_order(str(directory / "order"))
     return told | {
         "order": order,
         "own": os.getpid(),
@@ -58,14 +58,14 @@ async def life(directory: Path) -> dict[str, object]:
     }
 
 
-async def in_order(path: Path) -> list[str]:
+async def in_order(path: str) -> list[str]:
     """The order in which a plan and a page are calculated, behind what keeps both processes."""
     busy = [calculate(calculated.algebra, 20, seed) for seed in (3, 4)]
     planned: defer.Deferred[None] = defer.Deferred()
-    known(calculated.note, str(path), "plan", then=lambda: planned.callback(None))
+    known(calculated.note, path, "plan", then=lambda: planned.callback(None))
     # In the queue of the same process, whichever that is.
-    await defer.gatherResults([calculate(calculated.note, str(path), "page"), planned, *busy])
-    return path.read_text().split()
+    await defer.gatherResults([calculate(calculated.note, path, "page"), planned, *busy])
+    return await calculate(calculated.noted, path)
 
 
 async def error_of(asked: defer.Deferred[object]) -> list[str]:

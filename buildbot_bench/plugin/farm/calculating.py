@@ -220,24 +220,24 @@ class _Answers:
             name = getattr(call[0], "__qualname__", repr(call[0]))
             task = Task(name=name, question=question, limit_s=limit_s, ahead=ahead)
             self._open[key] = task, [answer]
-            task.answer.addCallbacks(partial(self._keep, key), lambda why: why)
             task.answer.addBoth(partial(self._tell, key))
             self.calculating.add(task)
         return answer
 
-    def _keep(self, key: bytes, text: bytes) -> bytes:
-        succeeded, _ = calculator.unpickled(text)
-        if succeeded and len(text) <= MOST_KEPT_BYTES:
-            self._kept[key] = text
-            self._bytes += len(text)
-            while self._bytes > MOST_KEPT_BYTES:
-                self._bytes -= len(self._kept.popitem(last=False)[1])
-        return text
-
     def _tell(self, key: bytes, told: bytes | Failure) -> None:
+        if isinstance(told, bytes) and calculator.unpickled(told)[0]:
+            self._keep(key, told)
         _, askers = self._open.pop(key)
         for answer in askers:
             _give(answer, told)
+
+    def _keep(self, key: bytes, text: bytes) -> None:
+        if len(text) > MOST_KEPT_BYTES:
+            return
+        self._kept[key] = text
+        self._bytes += len(text)
+        while self._bytes > MOST_KEPT_BYTES:
+            self._bytes -= len(self._kept.popitem(last=False)[1])
 
 
 def _give(answer: Deferred[Any], told: bytes | Failure) -> None:

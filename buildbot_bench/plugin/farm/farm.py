@@ -23,7 +23,6 @@ from buildbot_bench.plugin.artefacts import Artefacts, Place, place_at
 from buildbot_bench.plugin.db.rows import IterationRow, ProbeRow
 from buildbot_bench.plugin.db.store import BenchStore
 from buildbot_bench.plugin.farm.histories import FarmHistory
-from buildbot_bench.plugin.farm.kept_pages import KeptPages
 from buildbot_bench.plugin.farm.mirroring import Mirroring, Mirrorings
 from buildbot_bench.plugin.farm.patch_texts import PatchTexts
 from buildbot_bench.workflow import Push, WatchedRepository, Workflow
@@ -68,7 +67,6 @@ class Farm:
         # What lies between two commits does not change; a search asks for it in every cycle.
         self.span = lru_cache(maxsize=SPANS_KEPT)(self._span)
         self.patch_texts = PatchTexts()
-        self.report_pages = KeptPages()
         self._fits: dict[tuple[str, str], Fit] = {}
         self._changes: dict[str, tuple[FileChange, ...]] = {}
         self._watches: tuple[WatchedRepository, ...] = ()

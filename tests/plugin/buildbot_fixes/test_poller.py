@@ -30,7 +30,7 @@ class Spawning:
     def __getattr__(self, name):
         return getattr(reactor, name)
 
-    def spawnProcess(self, protocol, _executable, args, env, path=None, **_more):
+    def spawnProcess(self, protocol, _executable, args, env, path=None, **_more):  # noqa: N802
         self.paths.append(path)
         done = subprocess.run(args, env=env, cwd=path, capture_output=True, check=False)
         reactor.callLater(0, self._tell, protocol, done)

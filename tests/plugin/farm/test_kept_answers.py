@@ -6,7 +6,7 @@ import pytest
 
 from buildbot_bench.plugin.farm import calculating
 from buildbot_bench.plugin.farm.calculating import calculate, known, use
-from tests.fakes.calculating import AtOnce
+from tests.fakes.calculating import AtOnce, Counting
 
 
 class Later(AtOnce):
@@ -22,17 +22,6 @@ class Later(AtOnce):
         done, self.tasks = self.tasks, []
         for task in done:
             super().add(task)
-
-
-class Counting(AtOnce):
-    """Counts what it does."""
-
-    def __init__(self) -> None:
-        self.done = 0
-
-    def add(self, task):
-        self.done += 1
-        super().add(task)
 
 
 @pytest.fixture

@@ -43,7 +43,7 @@ async def test_a_list_that_is_read_again_asks_once_whether_anything_changed(endp
     await read()
     assert await asked_by(farm, read) == 1
     await past.search(requester="bob")  # through a store of its own, as another master's
-    assert [search["requester"] for search in await read()][0] == "bob"
+    assert next(search["requester"] for search in await read()) == "bob"
 
 
 async def test_another_search_in_the_list_costs_few_queries_more(endpoint, farm, past):
