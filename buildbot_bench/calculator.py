@@ -26,8 +26,7 @@ def unpickled(text: bytes) -> Any:
 
 
 def main() -> None:
-    """Calculate until the master closes the pipe, at a priority that many steps lower."""
-    os.nice(int(sys.argv[1]))
+    """Calculate until the master closes the pipe."""
     # A terminal and systemd tell them to all processes of a master: it says itself when to end.
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)

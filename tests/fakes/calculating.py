@@ -23,3 +23,23 @@ class Counting(AtOnce):
     def add(self, task: Task) -> None:
         self.done += self._name in {"", task.name}
         super().add(task)
+
+
+class Late(AtOnce):
+    """Does what is asked, of all functions or of one, when it is told to."""
+
+    def __init__(self, name: str = "") -> None:
+        self._name = name
+        self.tasks: list[Task] = []
+
+    def add(self, task: Task) -> None:
+        if self._name in {"", task.name}:
+            self.tasks.append(task)
+        else:
+            super().add(task)
+
+    def do(self) -> None:
+        """Do it now."""
+        done, self.tasks = self.tasks, []
+        for task in done:
+            super().add(task)

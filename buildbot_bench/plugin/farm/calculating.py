@@ -31,8 +31,6 @@ _LOG = Logger()
 # On a busy machine what a page shows takes seconds, and the forecast of a wide range a minute.
 LIMIT_S = 300.0
 LONG_S = 1800.0
-# A forecast leaves the processor to the master, and to what is measured on the same machine.
-LONG_NICE = 10
 # Of a process that dies something else may be the cause: the system, short of memory.
 _MOST_TRIES = 2
 # Most answers have some hundred bytes, and a picture 100 kB.
@@ -68,15 +66,11 @@ class Calculating(Protocol):
 
 
 class _Process(ProcessProtocol):
-    """Does one task after the other, what is waited for first; one that hangs or dies is replaced.
-
-    `nice` is added to the master's own.
-    """
+    """Does tasks one by one, what is waited for first; one that hangs or dies is replaced."""
 
     transport: Any
 
-    def __init__(self, *, nice: int = 0) -> None:
-        self._nice = nice
+    def __init__(self) -> None:
         self._waiting: list[Task] = []
         self._task: Task | None = None
         self._timer: Any = None
@@ -118,7 +112,7 @@ class _Process(ProcessProtocol):
         reactor.spawnProcess(
             self,
             sys.executable,
-            [sys.executable, "-P", "-m", calculator.__name__, str(self._nice)],
+            [sys.executable, "-P", "-m", calculator.__name__],
             env={**os.environ, **LIMITS, "PYTHONPATH": path},
             childFDs={0: "w", 1: "r", 2: "r"},
         )
@@ -175,7 +169,7 @@ class Processes:
     """The two processes of a master."""
 
     def __init__(self) -> None:
-        self._usual, self._long = _Process(), _Process(nice=LONG_NICE)
+        self._usual, self._long = _Process(), _Process()
         self._ends_with_reactor = False
 
     def add(self, task: Task) -> None:

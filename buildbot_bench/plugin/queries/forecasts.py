@@ -25,18 +25,19 @@ async def expected(search: NewSearch, inputs: SearchInputs) -> Json:
     return _as_json(search, inputs, found)
 
 
-async def expected_at_first(
-    farm: Farm, search: SearchRow, *, then: Callable[[], object]
-) -> Json | None:
-    """What a search was expected to cost when it was asked for; None, and `then` when it is known.
-
-    What was measured since is its own.
-    """
+async def gather_first(farm: Farm, search: SearchRow) -> SearchInputs:
+    """What was known of a range when its search was asked for; what came since is its own."""
     inputs = await gather(farm, search)
     measured = [one for one in inputs.evidence.measurements if one.at_s <= search.created_at]
-    before = replace(inputs, evidence=replace(inputs.evidence, measurements=tuple(measured)))
-    found = known(forecast, *_question(before), then=then, limit_s=LONG_S)
-    return None if found is None else _as_json(search, before, found)
+    return replace(inputs, evidence=replace(inputs.evidence, measurements=tuple(measured)))
+
+
+def expected_if_known(
+    search: NewSearch, inputs: SearchInputs, *, then: Callable[[], object]
+) -> Json | None:
+    """The same as `expected`; None, and `then` when it is known."""
+    found = known(forecast, *_question(inputs), then=then, limit_s=LONG_S)
+    return None if found is None else _as_json(search, inputs, found)
 
 
 def left(inputs: SearchInputs) -> Json | None:

@@ -8,28 +8,13 @@ from buildbot_bench.plugin.broker.commit_watch import CommitWatch
 from buildbot_bench.plugin.broker.scheduler import Cycle
 from buildbot_bench.plugin.broker.searching import Searching
 from buildbot_bench.plugin.farm.calculating import use
-from tests.fakes.calculating import AtOnce
+from tests.fakes.calculating import Late
 from tests.gitrepo import add_commits, make_repository, numbered
-
-
-class LatePlans(AtOnce):
-    """Has all calculated at once but plans, which are done when they are told to."""
-
-    def __init__(self) -> None:
-        self.plans = []
-
-    def add(self, task):
-        self.plans.append(task) if task.name == "plan" else super().add(task)
-
-    def do(self) -> None:
-        plans, self.plans = self.plans, []
-        for task in plans:
-            super().add(task)
 
 
 @pytest.fixture
 def late():
-    there = LatePlans()
+    there = Late("plan")
     before = use(there)
     yield there
     use(before)
@@ -45,7 +30,7 @@ async def test_a_search_whose_plan_is_not_known_keeps_nothing_from_being_done(
         await cycle.run()
     assert await farm.store.probes_of_search(search.id) == []
     assert [request.builder for request in master.requests] == ["bench/apu"]
-    assert len(late.plans) == 1
+    assert len(late.tasks) == 1
 
 
 async def test_when_its_plan_is_known_a_cycle_begins_that_goes_by_it(farm, past, master, late):

@@ -6,22 +6,7 @@ import pytest
 
 from buildbot_bench.plugin.farm import calculating
 from buildbot_bench.plugin.farm.calculating import calculate, known, use
-from tests.fakes.calculating import AtOnce, Counting
-
-
-class Later(AtOnce):
-    """Does what is asked when it is told to."""
-
-    def __init__(self) -> None:
-        self.tasks = []
-
-    def add(self, task):
-        self.tasks.append(task)
-
-    def do(self) -> None:
-        done, self.tasks = self.tasks, []
-        for task in done:
-            super().add(task)
+from tests.fakes.calculating import Counting, Late
 
 
 @pytest.fixture
@@ -33,7 +18,7 @@ def doing(request):
 
 
 at_once = pytest.mark.parametrize("doing", [Counting], indirect=True)
-later = pytest.mark.parametrize("doing", [Later], indirect=True)
+late = pytest.mark.parametrize("doing", [Late], indirect=True)
 
 
 def doubled(values):
@@ -76,7 +61,7 @@ async def test_of_the_answers_those_are_kept_that_were_used_last_as_far_as_there
     assert doing.done == 4
 
 
-@later
+@late
 def test_who_asks_what_is_asked_already_waits_for_the_same(doing):
     answers = []
     for _ in range(2):
@@ -87,7 +72,7 @@ def test_who_asks_what_is_asked_already_waits_for_the_same(doing):
     assert answers[0] is not answers[1]
 
 
-@later
+@late
 def test_what_nobody_waits_for_is_ahead_until_somebody_does(doing):
     woken = []
     assert known(doubled, [1], then=lambda: woken.append(1)) is None
