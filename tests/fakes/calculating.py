@@ -26,7 +26,7 @@ class Counting(AtOnce):
 
 
 class Late(AtOnce):
-    """Does what is asked, of all functions or of one, when it is told to."""
+    """Leaves what is asked, of all functions or of one, until `do`."""
 
     def __init__(self, name: str = "") -> None:
         self._name = name
