@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from buildbot.changes.gitpoller import GitPoller
@@ -9,10 +11,14 @@ from buildbot.util.twisted import async_to_deferred
 from twisted.internet.defer import Deferred, succeed
 from twisted.logger import Logger
 
-from buildbot_bench.plugin.farm.farm import GIT_CONFIG
-
 _LOG = Logger()
 
+# git 2.39 never ends a commit-graph with a date beyond 64 bits and a grandchild of its commit, and
+# whoever may push can write such a date. By default a power cut leaves objects empty that no later
+# fetch replaces.
+GIT_CONFIG: Mapping[str, str] = MappingProxyType(
+    {"gc.writeCommitGraph": "false", "core.fsync": "all"}
+)
 _FIELDS = ("%H", "%aN <%aE>", "%cN <%cE>", "%s%n%b")
 
 

@@ -7,7 +7,6 @@ from copy import copy
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Protocol, TypeVar
 
 from twisted.application.internet import backoffPolicy
@@ -29,12 +28,6 @@ from buildbot_bench.workflow import Push, WatchedRepository, Workflow
 
 _LOG = Logger()
 
-# git 2.39 never ends a commit-graph with a date beyond 64 bits and a grandchild of its commit, and
-# whoever may push can write such a date. By default a power cut leaves objects empty that no later
-# fetch replaces.
-GIT_CONFIG: Mapping[str, str] = MappingProxyType(
-    {"gc.writeCommitGraph": "false", "core.fsync": "all"}
-)
 SERVICE_NAME = "bench"
 SPANS_KEPT = 16
 # What no page showed for so long is read again by the next one.
