@@ -17,6 +17,7 @@ from benchmarks import (
     judge,
     load,
     pages,
+    pauses,
     pipeline,
     plots,
     relinked,
@@ -46,6 +47,7 @@ ALL: dict[str, tuple[str, Callable[[list[str]], int]]] = {
     "history": ("what a history of FreeBSD's size costs", lambda _: history.main()),
     "load": ("what a cycle costs on a farm of many labs", lambda _: load.main()),
     "pages": ("how fast the pages of a long life open", lambda _: pages.main()),
+    "pauses": ("how long pages and the broker pause while all work", lambda _: pauses.main([])),
     "plots": ("the plots of what was found last", plots.main),
 }
 SCALED = (

@@ -33,7 +33,7 @@ def pools() -> list[int]:
     return [pool["num_threads"] for pool in threadpool_info()]
 
 
-def surroundings() -> dict[str, object]:
+def surroundings(_asked: int = 1) -> dict[str, object]:
     """What a process that calculates has from its master, and what it did not load."""
     fds = [int(file.name) for file in Path("/dev/fd").iterdir()]
     return {
@@ -49,6 +49,15 @@ def _is_socket(fd: int) -> bool:
         return stat.S_ISSOCK(os.fstat(fd).st_mode)
     except OSError:  # what listed them
         return False
+
+
+def note(path: str, word: str) -> None:
+    with Path(path).open("a") as file:
+        file.write(f"{word}\n")
+
+
+def noted(path: str) -> list[str]:
+    return Path(path).read_text().split()
 
 
 def hang(begun: str) -> None:

@@ -14,7 +14,7 @@ from types import MappingProxyType
 PACKAGE = Path(__file__).parents[1] / "buildbot_bench"
 LIBRARIES = {"numpy", "scipy", "matplotlib"}
 # What has its first argument called in another process (plugin/farm/calculating.py).
-ELSEWHERE = {"calculate", "KeptAnswers"}
+ELSEWHERE = {"calculate", "known"}
 
 
 class Calls:

@@ -179,6 +179,8 @@ class MirrorHistory:
         """
         with self._lock:
             chain = self._chain(branch)
+            if other in names.branches(self._repository):
+                return chain.shared_with(self._chain(other))
             return chain.shared_with(self._index.led_to(self._lines.sha(Name(text=other)), chain))
 
     def commit(self, branch: str, position: int) -> Revision:
@@ -199,8 +201,7 @@ class MirrorHistory:
             line = self._lines.line(new.sha)
             if first > last or line.sha(first) != old.sha:
                 raise self._no_range(old, new)
-            found = map(self._revision, line.between(first, last), itertools.count(first))
-            return RevisionRange(revisions=tuple(found))
+            return RevisionRange(revisions=self._revisions(line, first, last))
 
     def since(self, branch: str, after: Revision | None) -> Sequence[Revision]:
         """What a branch has after a revision, oldest first; the tip alone when that is None.
@@ -214,9 +215,7 @@ class MirrorHistory:
             known = 0
             if after is not None and is_commit(self._repository, pygit2.Oid(hex=after.sha)):
                 known = chain.shared_with(self._index.led_to(after.sha, chain))
-            first = known + 1 if known else len(chain)
-            found = chain.between(first, len(chain))
-            return [self._revision(sha, first + i) for i, sha in enumerate(found)]
+            return self._revisions(chain, known + 1 if known else len(chain), len(chain))
 
     def touching(
         self, revisions: Sequence[Revision], paths: Iterable[str], ignored: Iterable[str]
@@ -322,6 +321,18 @@ class MirrorHistory:
 
     def _chain(self, branch: str) -> Chain:
         return self._index.chain(self._repository, branch)
+
+    def _revisions(self, line: Chain, first: int, last: int) -> tuple[Revision, ...]:
+        """Those from a position of a chain to another, both included."""
+        numbers = self._index.numbers(self._repository)
+        return tuple(
+            as_revision(
+                commit_at(self._repository, pygit2.Oid(hex=sha)),
+                position=position,
+                svn=numbers.of(sha),
+            )
+            for position, sha in enumerate(line.between(first, last), first)
+        )
 
     def _revision(self, sha: str, position: int | None = None) -> Revision:
         return as_revision(

@@ -24,7 +24,7 @@ if "freeze-late" in sys.argv:
 
 import buildbot_bench.core.search  # noqa: F401  what a master imports
 from buildbot_bench.one_thread import limit_loaded
-from buildbot_bench.plugin.farm.calculating import calculate
+from buildbot_bench.plugin.farm.calculating import calculate, known
 from tests import calculated
 
 HANGS_S = 20.0
@@ -38,11 +38,13 @@ async def life(directory: Path) -> dict[str, object]:
     os.kill(told["pid"], signal.SIGTERM)
     os.kill(told["pid"], signal.SIGHUP)
     os.kill(told["pid"], signal.SIGINT)
-    again = await calculate(calculated.surroundings)
+    again = await calculate(calculated.surroundings, 2)
     both = await defer.gatherResults(
         [calculate(calculated.algebra, 20, 1), calculate(calculated.algebra, 20, 2)]
     )
+    order = await in_order(str(directory / "order"))
     return told | {
+        "order": order,
         "own": os.getpid(),
         "own_threads": own,
         "same": again["pid"] == told["pid"],
@@ -54,6 +56,16 @@ async def life(directory: Path) -> dict[str, object]:
         "odd": await error_of(calculate(calculated.fail_oddly)),
         "unpicklable": await error_of(calculate(lambda: 1)),
     }
+
+
+async def in_order(path: str) -> list[str]:
+    """The order in which a plan and a page are calculated, behind what keeps both processes."""
+    busy = [calculate(calculated.algebra, 20, seed) for seed in (3, 4)]
+    planned: defer.Deferred[None] = defer.Deferred()
+    known(calculated.note, path, "plan", then=lambda: planned.callback(None))
+    # In the queue of the same process, whichever that is.
+    await defer.gatherResults([calculate(calculated.note, path, "page"), planned, *busy])
+    return await calculate(calculated.noted, path)
 
 
 async def error_of(asked: defer.Deferred[object]) -> list[str]:

@@ -23,7 +23,7 @@ from buildbot_bench.plugin.farm.calculating import use
 from buildbot_bench.plugin.pages.histories import Histories
 from buildbot_bench.workflow import load
 from tests.databases import DATABASES, empty_tables, new_schema, postgresql_server, sqlite_engine
-from tests.fakes.calculating import InThread
+from tests.fakes.calculating import AtOnce
 from tests.fakes.database import DirectPool
 from tests.fakes.master import FakeMaster
 from tests.fakes.past import Past
@@ -67,7 +67,7 @@ def _under_twisted(test: Coroutine[Deferred[object], object, object]) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _calculated_here() -> Iterator[None]:
-    before = use(InThread())
+    before = use(AtOnce())
     yield
     use(before)
 

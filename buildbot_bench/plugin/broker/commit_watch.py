@@ -11,7 +11,7 @@ from functools import partial
 
 from twisted.logger import Logger
 
-from buildbot_bench.core.branches import MOST_BRANCHES, repository_of
+from buildbot_bench.core.branches import MOST_BRANCHES, name_in_repository, repository_of
 from buildbot_bench.core.errors import BenchError, UsageError
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.plugin.db.farm_rows import BranchRow
@@ -21,6 +21,9 @@ from buildbot_bench.plugin.farm.side_by_side import SideBySide
 
 _LOG = Logger()
 
+# A poll may tell of as many commits one by one; those that are forgotten cost a look each.
+_REMEMBERED = 10_000
+
 
 class CommitWatch:
     """Brings the tables up to the tip of each watched branch."""
@@ -28,6 +31,7 @@ class CommitWatch:
     def __init__(self, farm: Farm) -> None:
         self._farm = farm
         self._left_out: tuple[str, ...] = ()
+        self._brought_in: set[tuple[str, str]] = set()
         self._looks = SideBySide(farm.master.reactor)
 
     async def advance(self) -> None:
@@ -37,6 +41,10 @@ class CommitWatch:
             await self._look(watches[0].key)
             return
         await self._looks.run({one.name: partial(self._look, one.key) for one in watches})
+
+    def has_brought_in(self, branch: str, sha: str) -> bool:
+        """Whether a commit of a branch, without its repository, came in lately: no news, then."""
+        return (branch, sha) in self._brought_in
 
     async def _look(self, repository: str) -> None:
         try:
@@ -161,6 +169,9 @@ class CommitWatch:
             for revision in revisions
         ]
         await farm.store.add_commits(branch, rows)
+        if len(self._brought_in) > _REMEMBERED:
+            self._brought_in.clear()
+        self._brought_in |= {(name_in_repository(branch), one.sha) for one in revisions}
 
     async def _watched(
         self, branch: str, revisions: Sequence[Revision], *, is_first: bool

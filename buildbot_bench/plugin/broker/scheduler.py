@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from time import perf_counter
 from typing import Any
 
@@ -88,6 +88,10 @@ class Cycle:
             ("notify", NoticeOutbox(farm).advance),
         )
 
+    def is_news(self, change: Mapping[str, Any]) -> bool:
+        """Whether one of Buildbot's changes tells of a commit that did not come in lately."""
+        return not self._commits.has_brought_in(change["branch"], change["revision"])
+
     async def fetch(self) -> None:
         """Bring in the commits that arrived; it may take long and run beside cycles."""
         await _guarded("fetch", self._commits.advance)
@@ -167,7 +171,7 @@ class BenchBroker(ReconfigurableBaseScheduler):
         self._looking = self._look_again = False
         mq = self.master.mq
         self._consumers = [
-            await mq.startConsuming(self._look_for_commits, ("changes", None, "new")),
+            await mq.startConsuming(self._hear_of_change, ("changes", None, "new")),
             await mq.startConsuming(self._wake, ("buildrequests", None, "complete")),
             await mq.startConsuming(self._wake, ("bench", None, None)),
         ]
@@ -224,7 +228,12 @@ class BenchBroker(ReconfigurableBaseScheduler):
         self._look_for_commits()
         self._wake()
 
-    def _look_for_commits(self, *_event: Any) -> None:
+    def _hear_of_change(self, _key: Any, change: Mapping[str, Any]) -> None:
+        """Look once for all commits of a push: Buildbot's poller tells of them one by one."""
+        if self._cycle.is_news(change):
+            self._look_for_commits()
+
+    def _look_for_commits(self) -> None:
         """Fetch beside the cycles: a repository that answers slowly must not stop the lab."""
         if self._looking:
             self._look_again = True

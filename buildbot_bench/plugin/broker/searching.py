@@ -25,14 +25,12 @@ from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.rows import ProbeRow
 from buildbot_bench.plugin.db.states import OPEN_PROBES, OPEN_SEARCHES, Priority, SearchKind
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.farm.calculating import KeptAnswers, calculate
+from buildbot_bench.plugin.farm.calculating import calculate, known
 from buildbot_bench.plugin.farm.farm import for_each
 from buildbot_bench.plugin.farm.series import held_testbeds, testbed_of
 from buildbot_bench.plugin.queries.evidence import SearchInputs, gather
 from buildbot_bench.plugin.queries.incidents import is_of_improvement
 from buildbot_bench.plugin.queries.workloads import troubles_of_workloads
-
-PLANS_KEPT = 16
 
 
 class Searching:
@@ -40,8 +38,6 @@ class Searching:
 
     def __init__(self, farm: Farm) -> None:
         self._farm = farm
-        # Turns are many, and most of them bring a search nothing new to think about.
-        self._plan = KeptAnswers(plan, most=PLANS_KEPT)
         self._capacity = Capacity(farm=farm)
         self._boots = Boots(farm=farm, capacity=self._capacity)
         self._news = News(farm)
@@ -70,8 +66,8 @@ class Searching:
         if search.state == SearchState.CANCELLING:
             await self._cancel(search, probes)
         elif waiting:
-            await self._meanwhile(search, waiting, serial=len(probes) + 1)
-            self._news.was_looked_at(search)
+            if await self._meanwhile(search, waiting, serial=len(probes) + 1):
+                self._news.was_looked_at(search)
         else:
             await self._next(search, probes)
 
@@ -80,7 +76,7 @@ class Searching:
             await self._end(search, SearchState.FAILED, detail=why)
             return
         inputs = await gather(self._farm, search)
-        decision = await self._decide(inputs)
+        decision = self._decide(inputs)
         match decision:
             case Measure():
                 await self._boots.ask(
@@ -94,26 +90,28 @@ class Searching:
             case Answer():
                 await self._end(search, outcome(decision, search.error), answer=decision)
 
-    async def _meanwhile(self, search: SearchRow, waiting: list[ProbeRow], *, serial: int) -> None:
+    async def _meanwhile(self, search: SearchRow, waiting: list[ProbeRow], *, serial: int) -> bool:
         """Use a testbed that would idle while the next probe waits for its image or its testbed.
 
-        A boot in between may settle the matter: then nothing is waited for any longer.
+        A boot in between may settle the matter: then nothing is waited for any longer. False while
+        the plan is not known.
         """
         if is_of_improvement(search):
-            return
+            return True
         declared = testbed_of(self._farm, search.testbed)
         lab_idles = await self._capacity.idle_s(search.testbed) >= declared.boot_s + declared.run_s
         if not lab_idles and await self._capacity.free_builders() <= 0:
-            return
+            return True
         inputs = await gather(self._farm, search)
-        decision = await self._decide(inputs)
+        decision = self._decide(inputs)
         if isinstance(decision, Measure):
             await self._boots.build_ahead(search, inputs, decision)
             if lab_idles:
                 await self._fill_in(search, inputs, waiting, serial=serial)
-        elif lab_idles:
+        elif decision is not None and lab_idles:
             await cancel_probes(self._farm, waiting, f"search {search.id} has its answer")
             await self._end(search, outcome(decision, search.error), answer=decision)
+        return decision is not None
 
     async def _fill_in(
         self, search: SearchRow, inputs: SearchInputs, waiting: list[ProbeRow], *, serial: int
@@ -141,8 +139,13 @@ class Searching:
                 priority=Priority.SPARE,
             )
 
-    async def _decide(self, inputs: SearchInputs) -> Measure | Answer:
-        return await self._plan(inputs.range.n, inputs.evidence, inputs.costs, inputs.policy)
+    def _decide(self, inputs: SearchInputs) -> Measure | Answer | None:
+        """The plan, or None: the cycle does not wait for it, and another begins when it is known.
+
+        The boots and builds of all others would wait, too.
+        """
+        question = inputs.range.n, inputs.evidence, inputs.costs, inputs.policy
+        return known(plan, *question, then=self._farm.wake)
 
     async def _why_fruitless(self, recent: list[ProbeRow]) -> str:
         """Why the last probes gave nothing to go on from; empty when one of them did.

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from buildbot.changes.gitpoller import GitPoller
 from buildbot.config import BuilderConfig, error
 from buildbot.config.errors import ConfigErrors
 from buildbot.configurators import ConfiguratorBase
@@ -21,10 +20,10 @@ from buildbot_bench.plugin.broker import BenchBroker
 from buildbot_bench.plugin.broker.build_choice import begin_build, next_build
 from buildbot_bench.plugin.broker.quarantine import may_start
 from buildbot_bench.plugin.broker.scheduler import RECONCILE_S
+from buildbot_bench.plugin.buildbot_fixes.poller import Poller
 from buildbot_bench.plugin.buildbot_fixes.sturdy_build import SturdyFactory
 from buildbot_bench.plugin.configurator.access import check_access
 from buildbot_bench.plugin.farm import bench_builder, profile_builder
-from buildbot_bench.plugin.farm.farm import GIT_CONFIG
 from buildbot_bench.plugin.private_files import PRIVATE_UMASK
 from buildbot_bench.plugin.rest import endpoints as rest
 from buildbot_bench.plugin.service import BenchService
@@ -40,15 +39,6 @@ from buildbot_bench.workflow import (
     Workflow,
     load,
 )
-
-
-class Poller(GitPoller):
-    """Buildbot's own poller, with a setting of git's that Buildbot has no parameter for."""
-
-    def _dovccmd(self, command: str, args: list[str], *more: Any, **kwargs: Any) -> Any:
-        settings = [word for item in GIT_CONFIG.items() for word in ("-c", "=".join(item))]
-        words = [*settings, command, *args]
-        return super()._dovccmd(words[0], words[1:], *more, **kwargs)
 
 
 @dataclass(frozen=True, slots=True)

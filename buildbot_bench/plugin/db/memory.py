@@ -43,9 +43,9 @@ class Memory:
         self._known: dict[Hashable, _Known] = {}
         self._length = 0
 
-    def look_again(self) -> None:
-        """Let the next look read the numbers anew."""
-        self._marks = None
+    def look_again(self, seen: Marks | None = None) -> None:
+        """Let the next look read the numbers anew, or go by those that somebody saw just now."""
+        self._marks = seen
 
     def forget_unused(self) -> None:
         """Forget what was not read since this was called last."""

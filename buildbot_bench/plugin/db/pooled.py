@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from buildbot_bench.plugin.db.memory import Memory
 from buildbot_bench.plugin.db.sql import take_write_lock
-from buildbot_bench.plugin.db.watch import squeeze
+from buildbot_bench.plugin.db.watch import Marks, marks, squeeze
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -96,16 +96,18 @@ class PooledStore:
     async def write(self, query: Query[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """What a query gives that may change rows; it does all of it or nothing."""
 
-        def thd(conn: sa.Connection) -> T:
+        def thd(conn: sa.Connection) -> tuple[T, Marks | None]:
             with conn.begin():
                 take_write_lock(conn)
                 self.admit(conn)
-                return query(conn, *args, **kwargs)
+                value = query(conn, *args, **kwargs)
+                return value, None if self._memory is None else marks(conn)
 
-        try:
-            return await self.run(thd)
-        finally:
-            self.look_again()
+        self.look_again()
+        value, seen = await self.run(thd)
+        if self._memory is not None:
+            self._memory.look_again(seen)  # which the next read need not ask
+        return value
 
 
 Method = Callable[Concatenate[PooledStore, P], Coroutine[Any, Any, T]]

@@ -1,22 +1,26 @@
 """Calculations in processes beside the master, which answers meanwhile.
 
 Threads would hold the interpreter and with it all pages, and a fork beside a library's threads may
-never return. One process serves pages and the broker, a second one long calculations.
+never return. One process serves pages and the broker, a second one long calculations. What was
+asked before is not calculated again: the last answers are kept, by the digests of their questions.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections import OrderedDict, deque
-from collections.abc import Callable, Hashable
+from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar
+from functools import partial
+from hashlib import sha256
+from typing import Any, Protocol, TypeVar
 
 from twisted.internet import reactor
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, fail
 from twisted.internet.protocol import ProcessProtocol
 from twisted.logger import Logger
+from twisted.python.failure import Failure
 
 from buildbot_bench import calculator
 from buildbot_bench.core.errors import InfraError
@@ -29,6 +33,8 @@ LIMIT_S = 300.0
 LONG_S = 1800.0
 # Of a process that dies something else may be the cause: the system, short of memory.
 _MOST_TRIES = 2
+# Most answers have some hundred bytes, and a picture 100 kB.
+MOST_KEPT_BYTES = 2**24
 
 T = TypeVar("T")
 
@@ -39,19 +45,17 @@ class CalculationError(InfraError):
 
 @dataclass(eq=False, kw_only=True, slots=True)
 class Task:
-    """A function that is to be called, where to say what it gave, and what it may take."""
+    """A function to call with its arguments, as bytes for the pipe.
 
-    function: Callable[..., Any]
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
+    `answer` gives what `calculator.answer` wrote. Nobody waits yet for a task that is `ahead`.
+    """
+
+    name: str
+    question: bytes
     limit_s: float
-    answer: Deferred[Any] = field(default_factory=Deferred)
+    ahead: bool
+    answer: Deferred[bytes] = field(default_factory=Deferred)
     tries: int = 0
-
-    @property
-    def name(self) -> str:
-        """What the log calls it."""
-        return getattr(self.function, "__qualname__", repr(self.function))
 
 
 class Calculating(Protocol):
@@ -62,12 +66,12 @@ class Calculating(Protocol):
 
 
 class _Process(ProcessProtocol):
-    """Does one task after the other; one that hangs or dies is replaced."""
+    """Does tasks one by one, what is waited for first; one that hangs or dies is replaced."""
 
     transport: Any
 
     def __init__(self) -> None:
-        self._waiting: deque[Task] = deque()
+        self._waiting: list[Task] = []
         self._task: Task | None = None
         self._timer: Any = None
         self._read = bytearray()
@@ -93,19 +97,14 @@ class _Process(ProcessProtocol):
     def _next(self) -> None:
         if self._task is not None or not self._waiting:
             return
-        task = self._waiting.popleft()
-        try:
-            text = calculator.framed((task.function, task.args, task.kwargs))
-        except Exception as error:  # noqa: BLE001 - whatever is no plain data
-            task.answer.errback(error)
-            self._next()
-            return
+        task = min(self._waiting, key=lambda waiting: waiting.ahead)
+        self._waiting.remove(task)
         self._task = task
         task.tries += 1
         if self.transport is None:
             self._begin()
         self._timer = reactor.callLater(task.limit_s, self._hang)
-        self.transport.write(text)
+        self.transport.write(task.question)
 
     def _begin(self) -> None:
         # Without a directory of its own it is spawned, not forked.
@@ -135,17 +134,17 @@ class _Process(ProcessProtocol):
             end = start + int.from_bytes(self._read[:start], "big")
             if len(self._read) < end:
                 return
-            succeeded, value = calculator.unpickled(bytes(self._read[start:end]))
+            text = bytes(self._read[start:end])
             del self._read[:end]
-            self._answered(succeeded, value)
+            self._answered(text)
 
-    def _answered(self, succeeded: bool, value: Any) -> None:
+    def _answered(self, text: bytes) -> None:
         task, self._task = self._task, None
         if task is None:
             return  # it was given up
         self._timer.cancel()
         self._next()
-        (task.answer.callback if succeeded else task.answer.errback)(value)
+        task.answer.callback(text)
 
     def errReceived(self, data: bytes) -> None:
         _LOG.warn("bench: a calculation says: {text}", text=data.decode("utf-8", "replace").strip())
@@ -162,7 +161,7 @@ class _Process(ProcessProtocol):
             if hung or task.tries >= _MOST_TRIES:
                 task.answer.errback(CalculationError(f"{task.name}: {what}"))
             else:
-                self._waiting.appendleft(task)
+                self._waiting.insert(0, task)
         self._next()
 
 
@@ -187,13 +186,66 @@ class Processes:
         self._long.end()
 
 
-_used: list[Calculating] = [Processes()]
+class _Answers:
+    """The last answers, and the tasks that are not answered yet, by the digests of questions."""
+
+    def __init__(self, calculating: Calculating) -> None:
+        self.calculating = calculating
+        self._kept: OrderedDict[bytes, bytes] = OrderedDict()
+        self._bytes = 0
+        self._open: dict[bytes, tuple[Task, list[Deferred[Any]]]] = {}
+
+    def ask(self, call: tuple[Any, ...], limit_s: float, *, ahead: bool) -> Deferred[Any]:
+        """What a call gives, each time a copy; at once if it is kept."""
+        try:
+            question = calculator.framed(call)
+        except Exception:  # noqa: BLE001 - whatever is no plain data
+            return fail()
+        key = sha256(question).digest()
+        answer: Deferred[Any] = Deferred()
+        if key in self._kept:
+            self._kept.move_to_end(key)
+            _give(answer, self._kept[key])
+        elif key in self._open:
+            task, askers = self._open[key]
+            task.ahead = task.ahead and ahead
+            askers.append(answer)
+        else:
+            name = getattr(call[0], "__qualname__", repr(call[0]))
+            task = Task(name=name, question=question, limit_s=limit_s, ahead=ahead)
+            self._open[key] = task, [answer]
+            task.answer.addBoth(partial(self._tell, key))
+            self.calculating.add(task)
+        return answer
+
+    def _tell(self, key: bytes, told: bytes | Failure) -> None:
+        if isinstance(told, bytes) and calculator.unpickled(told)[0]:
+            self._keep(key, told)
+        _, askers = self._open.pop(key)
+        for answer in askers:
+            _give(answer, told)
+
+    def _keep(self, key: bytes, text: bytes) -> None:
+        if len(text) > MOST_KEPT_BYTES:
+            return
+        self._kept[key] = text
+        self._bytes += len(text)
+        while self._bytes > MOST_KEPT_BYTES:
+            self._bytes -= len(self._kept.popitem(last=False)[1])
+
+
+def _give(answer: Deferred[Any], told: bytes | Failure) -> None:
+    succeeded, value = calculator.unpickled(told) if isinstance(told, bytes) else (False, told)
+    (answer.callback if succeeded else answer.errback)(value)
+
+
+_answers = [_Answers(Processes())]
 
 
 def use(calculating: Calculating) -> Calculating:
     """Have all tasks be done there from now on; gives where they were done before."""
-    before, _used[0] = _used[0], calculating
-    return before
+    before, _answers[0] = _answers[0], _Answers(calculating)
+    return before.calculating
 
 
 def calculate(
@@ -201,45 +253,25 @@ def calculate(
 ) -> Deferred[T]:
     """What a function gives, or raises; it may take up to `limit_s` seconds.
 
-    A process that dies is tried once more. A CalculationError says that there is no answer.
+    The same question has the same answer. A process that dies is tried once more. A
+    CalculationError says that there is no answer.
     """
-    task = Task(function=function, args=args, kwargs=kwargs, limit_s=limit_s)
-    _used[0].add(task)
-    return task.answer
+    return _answers[0].ask((function, args, kwargs), limit_s, ahead=False)
 
 
-class KeptAnswers(Generic[T]):
-    """A function that is calculated once for the same arguments; the last answers are kept."""
+def known(
+    function: Callable[..., T],
+    *args: Any,
+    then: Callable[[], object] = lambda: None,
+    limit_s: float = LIMIT_S,
+) -> T | None:
+    """What a function gives if that is known; else None, and it is calculated before `then`.
 
-    def __init__(
-        self, function: Callable[..., T], *, most: int = 32, limit_s: float = LIMIT_S
-    ) -> None:
-        self._function = function
-        self._most = most
-        self._limit_s = limit_s
-        self._answers: OrderedDict[Hashable, T] = OrderedDict()
-        self._asked: set[Hashable] = set()
-
-    async def __call__(self, *args: Any) -> T:
-        """The answer, now or when it is known."""
-        if args not in self._answers:
-            answer = await calculate(self._function, *args, limit_s=self._limit_s)
-            self._answers[args] = answer
-            while len(self._answers) > self._most:
-                self._answers.popitem(last=False)
-            return answer
-        self._answers.move_to_end(args)
-        return self._answers[args]
-
-    def known(self, *args: Any, then: Callable[[], object] = lambda: None) -> T | None:
-        """The answer if it is known; else None, and it is calculated, once, before `then`."""
-        if args in self._answers:
-            self._answers.move_to_end(args)
-            return self._answers[args]
-        if args not in self._asked:
-            self._asked.add(args)
-            asked = Deferred.fromCoroutine(self(*args))
-            asked.addCallback(lambda _: then())
-            asked.addErrback(lambda why: _LOG.warn("bench: {why}", why=why.getErrorMessage()))
-            asked.addBoth(lambda _: self._asked.discard(args))
-        return None
+    What somebody waits for is calculated first.
+    """
+    found: list[T] = []
+    asked = _answers[0].ask((function, args, {}), limit_s, ahead=True).addCallback(found.append)
+    if not found:
+        asked.addCallback(lambda _: then())
+    asked.addErrback(lambda why: _LOG.warn("bench: {why}", why=why.getErrorMessage()))
+    return found[0] if found else None

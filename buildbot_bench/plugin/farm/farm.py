@@ -7,7 +7,6 @@ from copy import copy
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Protocol, TypeVar
 
 from twisted.application.internet import backoffPolicy
@@ -23,21 +22,16 @@ from buildbot_bench.plugin.artefacts import Artefacts, Place, place_at
 from buildbot_bench.plugin.db.rows import IterationRow, ProbeRow
 from buildbot_bench.plugin.db.store import BenchStore
 from buildbot_bench.plugin.farm.histories import FarmHistory
-from buildbot_bench.plugin.farm.kept_pages import KeptPages
 from buildbot_bench.plugin.farm.mirroring import Mirroring, Mirrorings
 from buildbot_bench.plugin.farm.patch_texts import PatchTexts
 from buildbot_bench.workflow import Push, WatchedRepository, Workflow
 
 _LOG = Logger()
 
-# git 2.39 never ends a commit-graph with a date beyond 64 bits and a grandchild of its commit, and
-# whoever may push can write such a date. By default a power cut leaves objects empty that no later
-# fetch replaces.
-GIT_CONFIG: Mapping[str, str] = MappingProxyType(
-    {"gc.writeCommitGraph": "false", "core.fsync": "all"}
-)
 SERVICE_NAME = "bench"
 SPANS_KEPT = 16
+# What no page showed for so long is read again by the next one.
+FORGET_S = 60.0
 # Three years of FreeBSD's head; some ten files a commit.
 CHANGES_KEPT = 10_000
 MOST_CHANGES = 2000
@@ -60,11 +54,12 @@ class Farm:
         self.master = master
         self.store = self.unguarded = BenchStore(master.db.pool)
         self.newest_view: Farm | None = None
+        self._read = self.store.remembering()
+        self._forgot_s = 0.0
         self.artefacts = Artefacts(Path(master.basedir) / "artefacts", self._place)
         # What lies between two commits does not change; a search asks for it in every cycle.
         self.span = lru_cache(maxsize=SPANS_KEPT)(self._span)
         self.patch_texts = PatchTexts()
-        self.report_pages = KeptPages()
         self._fits: dict[tuple[str, str], Fit] = {}
         self._changes: dict[str, tuple[FileChange, ...]] = {}
         self._watches: tuple[WatchedRepository, ...] = ()
@@ -124,6 +119,16 @@ class Farm:
         view = copy(self)
         view.store, view.newest_view = store, None
         self.newest_view = view
+        return view
+
+    def as_of_now(self) -> Farm:
+        """This farm for one who reads a page: what did not change since somebody read is known."""
+        self._read.look_again()
+        if not 0 <= self.now() - self._forgot_s < FORGET_S:
+            self._read.forget_unused()
+            self._forgot_s = self.now()
+        view = copy(self)
+        view.store = self._read
         return view
 
     def _span(self, old_sha: str, new_sha: str) -> RevisionRange:

@@ -31,7 +31,7 @@ from buildbot_bench.plugin.db.rows import ImageRow, IterationRow
 from buildbot_bench.plugin.db.states import OPEN_PROBES, UNBUILT, ImageState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.branches import branch_of_commit, first_branch, is_watched
-from buildbot_bench.plugin.farm.calculating import KeptAnswers, calculate
+from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.queries.captures import flame_graphs_of
 from buildbot_bench.plugin.queries.compared_boots import (
     SeriesName,
@@ -44,9 +44,6 @@ from buildbot_bench.plugin.queries.compared_images import KnownImages, known_ima
 from buildbot_bench.plugin.queries.history import read_series
 from buildbot_bench.plugin.queries.items import item_of_comparison
 from buildbot_bench.plugin.queries.waits import Waits, waits
-
-_OUTCOMES_KEPT = 256
-
 
 Json = dict[str, Any]
 
@@ -140,7 +137,8 @@ class ComparisonViews:
         self, ab_test: AbTestRow, rows: Sequence[IterationRow], known: KnownImages
     ) -> str:
         measured = await self._measured(ab_test, rows, known)
-        return await _outcomes(
+        return await calculate(
+            outcome_of,
             tuple(measured),
             tuple(variant.label for variant in ab_test.variants),
             ab_test.confidence,
@@ -246,10 +244,6 @@ class ComparisonViews:
                 label = by_id[probe.image_id].label
                 return f"measuring {label}: {probe.workload} on {probe.testbed}"
         return "planning"
-
-
-# The list of comparisons is asked for often, and sixteen variants take a third of a second.
-_outcomes = KeptAnswers(outcome_of, most=_OUTCOMES_KEPT)
 
 
 def variants_of(ab_test: AbTestRow) -> tuple[VariantShown, ...]:

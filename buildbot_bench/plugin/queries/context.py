@@ -25,7 +25,7 @@ from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.incident_rows import IncidentSeriesRow
 from buildbot_bench.plugin.db.rows import CommitRow, ImageRow, IterationRow
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.farm.calculating import KeptAnswers
+from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.farm.series import all_series, removed_series
 from buildbot_bench.plugin.queries.captures import captures_of
 from buildbot_bench.plugin.queries.control_images import control_state
@@ -34,10 +34,6 @@ from buildbot_bench.plugin.queries.evidence import SearchInputs
 # How far from a step another series' nearest measurement still says something of it: what lies
 # between is told, and beyond this a reader would not take it for an answer.
 NEAR_COMMITS = 500
-
-# A search that has ended is looked at again and again, and its course does not change.
-_narrowing = KeptAnswers(replay_stages)
-_runners_up = KeptAnswers(runners_up)
 
 
 async def context_of(
@@ -57,8 +53,8 @@ async def context_of(
         series=await _other_series(farm, search, answer),
         later=await _later(farm, search, inputs, tip) if tip else (),
         tip=tip.revision if tip else None,
-        stages=await _narrowing(*known, times),
-        runners_up=await _runners_up(*known, answer),
+        stages=await calculate(replay_stages, *known, times),
+        runners_up=await calculate(runners_up, *known, answer),
         captures=await captures_of(farm, search, inputs.range),
         control=await _control(farm, search.testbed),
         one_order=not inputs.policy.images,

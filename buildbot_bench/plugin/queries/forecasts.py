@@ -12,37 +12,37 @@ from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.core.search import Forecast, forecast
 from buildbot_bench.plugin.db.finding_rows import NewSearch, SearchRow
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.farm.calculating import LONG_S, KeptAnswers
+from buildbot_bench.plugin.farm.calculating import LONG_S, calculate, known
 from buildbot_bench.plugin.queries.evidence import SearchInputs, gather
 from buildbot_bench.plugin.queries.history import revision_shown
 
 Json = dict[str, Any]
 
-_forecasts = KeptAnswers(forecast, limit_s=LONG_S)
-
 
 async def expected(search: NewSearch, inputs: SearchInputs) -> Json:
     """What a search costs from now on, waited for."""
-    return _as_json(search, inputs, await _forecasts(*_question(inputs)))
+    found = await calculate(forecast, *_question(inputs), limit_s=LONG_S)
+    return _as_json(search, inputs, found)
 
 
-async def expected_at_first(
-    farm: Farm, search: SearchRow, *, then: Callable[[], object]
-) -> Json | None:
-    """What a search was expected to cost when it was asked for; None, and `then` when it is known.
-
-    What was measured since is its own.
-    """
+async def gather_first(farm: Farm, search: SearchRow) -> SearchInputs:
+    """What was known of a range when its search was asked for; what came since is its own."""
     inputs = await gather(farm, search)
-    known = [one for one in inputs.evidence.measurements if one.at_s <= search.created_at]
-    before = replace(inputs, evidence=replace(inputs.evidence, measurements=tuple(known)))
-    found = _forecasts.known(*_question(before), then=then)
-    return None if found is None else _as_json(search, before, found)
+    measured = [one for one in inputs.evidence.measurements if one.at_s <= search.created_at]
+    return replace(inputs, evidence=replace(inputs.evidence, measurements=tuple(measured)))
+
+
+def expected_if_known(
+    search: NewSearch, inputs: SearchInputs, *, then: Callable[[], object]
+) -> Json | None:
+    """The same as `expected`; None, and `then` when it is known."""
+    found = known(forecast, *_question(inputs), then=then, limit_s=LONG_S)
+    return None if found is None else _as_json(search, inputs, found)
 
 
 def left(inputs: SearchInputs) -> Json | None:
     """The median of what a search still takes; `over` when it has all, None until it is known."""
-    found = _forecasts.known(*_question(inputs))
+    found = known(forecast, *_question(inputs), limit_s=LONG_S)
     if found is None:
         return None
     return {

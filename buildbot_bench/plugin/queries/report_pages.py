@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from hashlib import sha256
 from typing import Any
 
-from twisted.internet.threads import deferToThread
-
-from buildbot_bench.core.report import Report
 from buildbot_bench.plugin.db.states import SearchKind
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate
@@ -33,16 +29,4 @@ async def report_page(farm: Farm, search_id: int) -> Json | None:
     if search.kind is not SearchKind.EFFECT:
         broken = await breakage_report(farm, search)
         return asdict(_NOTHING if broken is None else breakage_fragment(broken))
-    report = await report_of(farm, search)
-    return await farm.report_pages.read(
-        search_id, await deferToThread(_fingerprint, report), lambda: _rendered(report)
-    )
-
-
-def _fingerprint(report: Report) -> str:
-    """Of all that the page is made of: boots, marks, and how often the farm was right."""
-    return sha256(repr(report).encode("utf-8", "backslashreplace")).hexdigest()
-
-
-async def _rendered(report: Report) -> Json:
-    return asdict(await calculate(illustrated_fragment, report))
+    return asdict(await calculate(illustrated_fragment, await report_of(farm, search)))

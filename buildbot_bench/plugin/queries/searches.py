@@ -17,7 +17,7 @@ from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.rows import ProbeRow
 from buildbot_bench.plugin.db.states import OPEN_PROBES, UNBUILT, SearchKind
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.farm.calculating import KeptAnswers
+from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.queries.breakage_views import (
     breakage_json,
     breakage_report,
@@ -39,10 +39,6 @@ from buildbot_bench.render.notices import notice_text
 from buildbot_bench.render.text import report_text
 
 Json = dict[str, Any]
-
-
-# Several people who follow one search ask the same question each second.
-cached_suspects = KeptAnswers(suspects)
 
 
 class SearchViews:
@@ -71,12 +67,7 @@ class SearchViews:
                 "report": to_json(report),
                 "text": report_text(report),
             }
-        found = await cached_suspects(
-            inputs.range.n,
-            inputs.evidence,
-            inputs.costs,
-            inputs.policy,
-        )
+        found = await _suspects(inputs)
         labels = [revision.label for revision in inputs.range.revisions]
         return summary | {
             "suspects": [
@@ -245,7 +236,7 @@ def _building(inputs: SearchInputs) -> list[int]:
 
 async def _suspects(inputs: SearchInputs) -> Sequence[Suspect]:
     """The likeliest first."""
-    return await cached_suspects(inputs.range.n, inputs.evidence, inputs.costs, inputs.policy)
+    return await calculate(suspects, inputs.range.n, inputs.evidence, inputs.costs, inputs.policy)
 
 
 def _suspect(inputs: SearchInputs, suspect: Suspect) -> Json:

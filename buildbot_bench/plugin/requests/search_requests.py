@@ -154,7 +154,7 @@ class SearchRequests:
         old, new = [history.resolve(end, repository) for end in (question.old, question.new)]
         if old.sha == new.sha:
             raise UsageError(f"{question.old} and {question.new} are the same revision")
-        history.range(old, new)
+        self._farm.span(old.sha, new.sha)
         return old, new
 
     def _series(self, question: SearchQuestion, repository: str) -> Series:

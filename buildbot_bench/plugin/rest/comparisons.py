@@ -25,7 +25,9 @@ class ComparisonEndpoint(BenchEndpoint):
 
     async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
         """The comparison as it stands; None when there is none."""
-        return await ComparisonViews(farm_of(self.master)).describe(kwargs["comparisonid"])
+        return await ComparisonViews(farm_of(self.master).as_of_now()).describe(
+            kwargs["comparisonid"]
+        )
 
     async def act(self, action: str, args: dict[str, Any], kwargs: dict[str, Any]) -> Any:
         """`cancel` ends it, `extend` gives it more boots or variants, or lets it go on.
@@ -55,7 +57,7 @@ class ComparisonsEndpoint(BenchEndpoint):
 
     async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
         """The newest comparisons, without their reports."""
-        farm = farm_of(self.master)
+        farm = farm_of(self.master).as_of_now()
         found = await farm.store.ab_tests(limit=newest(resultSpec, LISTED))
         views = ComparisonViews(farm)
         return [await views.summarise(ab_test) for ab_test in found]
@@ -77,7 +79,7 @@ class FilesEndpoint(BenchEndpoint):
 
     async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
         """Each file with its path and its text, or its bytes in base64."""
-        farm = farm_of(self.master)
+        farm = farm_of(self.master).as_of_now()
         ab_test = await farm.store.ab_test(kwargs["comparisonid"])
         return None if ab_test is None else await directory_of(farm, ab_test)
 

@@ -22,7 +22,7 @@ class IncidentsEndpoint(BenchEndpoint):
     async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
         """The newest first."""
         most = newest(resultSpec, incident_groups.LISTED)
-        return await incident_groups.incidents(farm_of(self.master), most)
+        return await incident_groups.incidents(farm_of(self.master).as_of_now(), most)
 
 
 class IncidentEndpoint(BenchEndpoint):
@@ -33,7 +33,9 @@ class IncidentEndpoint(BenchEndpoint):
 
     async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
         """The incident; None when that search found nothing."""
-        return await incident_groups.incident(farm_of(self.master), kwargs["incidentid"])
+        return await incident_groups.incident(
+            farm_of(self.master).as_of_now(), kwargs["incidentid"]
+        )
 
     async def act(self, action: str, args: dict[str, Any], kwargs: dict[str, Any]) -> Any:
         """`mark` says what it was, of all its searches at once."""

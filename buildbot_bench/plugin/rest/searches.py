@@ -32,7 +32,7 @@ class SearchEndpoint(BenchEndpoint):
 
     async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
         """The search as it stands; None when there is none."""
-        return await SearchViews(farm_of(self.master)).describe(kwargs["searchid"])
+        return await SearchViews(farm_of(self.master).as_of_now()).describe(kwargs["searchid"])
 
     async def act(self, action: str, args: dict[str, Any], kwargs: dict[str, Any]) -> Any:
         """`cancel` ends it, `mark` says what its report was, `measure` asks for more boots.
@@ -59,9 +59,10 @@ class SearchesEndpoint(BenchEndpoint):
 
     async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
         """The newest searches, without their reports."""
-        farm = farm_of(self.master)
+        farm = farm_of(self.master).as_of_now()
         found = await farm.store.searches(limit=newest(resultSpec, LISTED))
-        return [await SearchViews(farm).summarise(search) for search in found]
+        views = SearchViews(farm)
+        return [await views.summarise(search) for search in found]
 
     async def act(self, action: str, args: dict[str, Any], kwargs: dict[str, Any]) -> Any:
         """`check` says what would be searched, `forecast` what it would cost; `start` starts it."""
@@ -84,7 +85,7 @@ class ProbesEndpoint(BenchEndpoint):
 
     async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
         """What each probe gave, oldest first."""
-        return await SearchViews(farm_of(self.master)).probes(kwargs["searchid"])
+        return await SearchViews(farm_of(self.master).as_of_now()).probes(kwargs["searchid"])
 
 
 class RecentProbesEndpoint(BenchEndpoint):
@@ -95,7 +96,9 @@ class RecentProbesEndpoint(BenchEndpoint):
 
     async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
         """The newest probes of all searches and commits."""
-        return await SearchViews(farm_of(self.master)).recent_probes(newest(resultSpec, LISTED))
+        return await SearchViews(farm_of(self.master).as_of_now()).recent_probes(
+            newest(resultSpec, LISTED)
+        )
 
 
 class JudgementsEndpoint(BenchEndpoint):
@@ -106,7 +109,7 @@ class JudgementsEndpoint(BenchEndpoint):
 
     async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
         """The newest judgements with their verdicts."""
-        return await newest_judgements(farm_of(self.master), newest(resultSpec, LISTED))
+        return await newest_judgements(farm_of(self.master).as_of_now(), newest(resultSpec, LISTED))
 
 
 class JudgementEndpoint(BenchEndpoint):
@@ -117,7 +120,7 @@ class JudgementEndpoint(BenchEndpoint):
 
     async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
         """The verdict; None when there is none."""
-        return await judgement(farm_of(self.master), kwargs["judgementid"])
+        return await judgement(farm_of(self.master).as_of_now(), kwargs["judgementid"])
 
     async def act(self, action: str, args: dict[str, Any], kwargs: dict[str, Any]) -> Any:
         """`mark` says what it was."""

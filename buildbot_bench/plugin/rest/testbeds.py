@@ -24,7 +24,7 @@ class TestbedEndpoint(BenchEndpoint):
 
     async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
         """What it does, how well it is and its control chart; None when there is none."""
-        farm, name = farm_of(self.master), kwargs["testbed"]
+        farm, name = farm_of(self.master).as_of_now(), kwargs["testbed"]
         return await testbed(farm, name) if name in farm.workflow.testbeds else None
 
     async def act(self, action: str, args: dict[str, Any], kwargs: dict[str, Any]) -> Any:

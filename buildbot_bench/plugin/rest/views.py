@@ -113,7 +113,7 @@ class _Reading(BenchEndpoint):
 
     async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
         """The view; None, which Buildbot answers by 404, when there is nothing."""
-        return await type(self).read(farm_of(self.master), *kwargs.values())
+        return await type(self).read(farm_of(self.master).as_of_now(), *kwargs.values())
 
 
 class SeriesEndpoint(_Reading):
@@ -139,7 +139,7 @@ class PointEndpoint(BenchEndpoint):
 
     async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
         """What it gave; None when nothing was measured there."""
-        farm = farm_of(self.master)
+        farm = farm_of(self.master).as_of_now()
         branch = await branch_asked(farm, resultSpec)
         return await commit_views.measured_commit(farm, **kwargs, branch=branch)
 
@@ -210,7 +210,7 @@ class ReportsEndpoint(BenchEndpoint):
 
     async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
         """The newest first."""
-        return await searches.reports(farm_of(self.master), newest(resultSpec, LISTED))
+        return await searches.reports(farm_of(self.master).as_of_now(), newest(resultSpec, LISTED))
 
 
 class VerdictsEndpoint(BenchEndpoint):
@@ -221,7 +221,9 @@ class VerdictsEndpoint(BenchEndpoint):
 
     async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
         """The newest first."""
-        return await judgements.verdicts(farm_of(self.master), newest(resultSpec, LISTED))
+        return await judgements.verdicts(
+            farm_of(self.master).as_of_now(), newest(resultSpec, LISTED)
+        )
 
 
 class RecordEndpoint(_Reading):

@@ -19,11 +19,11 @@ from buildbot_bench.core.patch import misfit, strip_level
 from buildbot_bench.core.variant import parse_recipe
 from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.plugin.artefacts import BLOCK_BYTES
+from buildbot_bench.plugin.buildbot_fixes.poller import GIT_CONFIG
 from buildbot_bench.plugin.buildbot_fixes.restartable import Restartable
 from buildbot_bench.plugin.db.rows import ImageRow, PatchRow
 from buildbot_bench.plugin.db.states import ImageState
 from buildbot_bench.plugin.farm import farm_of
-from buildbot_bench.plugin.farm.farm import GIT_CONFIG
 from buildbot_bench.plugin.steps.bench_step import image_of
 from buildbot_bench.workflow.jobs import SandboxSettings
 

@@ -8,7 +8,9 @@ from twisted.internet.task import deferLater
 
 from buildbot_bench.api.requests import SearchQuestion
 from buildbot_bench.plugin.broker.forecasts import Forecasts
+from buildbot_bench.plugin.farm.calculating import use
 from buildbot_bench.plugin.requests.search_requests import SearchRequests
+from tests.fakes.calculating import Late
 from tests.fakes.past import boots
 
 pytestmark = pytest.mark.both_databases
@@ -40,6 +42,25 @@ async def test_what_the_search_measured_meanwhile_is_not_known_to_it(farm, past)
     farm.master.reactor.advance(60)
     await past.measured(9, boots(0.7e6), search_id=started["searchid"], reason="search")
     assert (await forecast_of(farm, started["searchid"]))["known_iterations"] == 5
+
+
+async def test_a_boot_that_comes_while_it_is_worked_out_asks_for_no_other_one(farm, past):
+    late = Late("forecast")
+    before = use(late)
+    try:
+        search = await past.search(2, 9, reason="person")
+        broker = Forecasts(farm)
+        for position in (2, 9):
+            await broker.advance()
+            await past.measured(position, boots(1e6), search_id=search.id, reason="search")
+        await broker.advance()
+        assert len(late.tasks) == 1
+        late.do()
+        await broker.advance()
+        assert (await farm.store.search(search.id)).forecast is not None
+        assert late.tasks == []
+    finally:
+        use(before)
 
 
 async def test_the_farms_own_searches_have_none(farm, past):

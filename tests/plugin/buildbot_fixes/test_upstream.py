@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from buildbot.changes import gitpoller
 from buildbot.data import masters
 from buildbot.db import buildrequests, enginestrategy, pool
 from buildbot.master import BuildMaster
@@ -38,6 +39,10 @@ KNOWN: dict[str, dict[Callable[..., Any], str]] = {
     "orphaned_requests": {
         buildrequests.BuildRequestsConnectorComponent.unclaimBuildRequests: "689e458cdb73",
         masters.Master._masterDeactivatedHousekeeping: "0575d6c2b82e",
+    },
+    "poller": {
+        gitpoller.GitPoller._process_changes: "0a9490d0aa70",
+        gitpoller.GitPoller._dovccmd: "8902816e66cd",
     },
     "restartable": {
         build.Build.stopBuild: "56bb9161874c",

@@ -80,6 +80,17 @@ async def test_a_change_of_its_own_is_seen_at_once(remembering, an_image):
     assert [one.state for one in await remembering.images()] == ["building"]
 
 
+async def test_after_a_change_of_its_own_it_asks_for_nothing_that_is_known(
+    remembering, pool, an_image
+):
+    image = await an_image()
+    assert await remembering.probes() == []
+    asked = pool.asked
+    await remembering.change_image(image, now=2.0, state="building", brid=5)
+    assert await remembering.probes() == []
+    assert pool.asked == asked + 1  # the change
+
+
 @pytest.mark.parametrize(
     "statement",
     ["UPDATE bench_image SET label = 'x'", "DELETE FROM bench_image", None],

@@ -53,6 +53,10 @@ def test_there_are_at_most_two_and_signals_that_are_the_masters_end_none(life):
     assert (life["same"], life["processes"]) == (True, 2)
 
 
+def test_what_somebody_waits_for_goes_before_what_was_asked_ahead(life):
+    assert life["order"] == ["page", "plan"]
+
+
 def test_one_that_hangs_is_replaced_and_whoever_asked_is_told(life):
     assert life["hung"] == ["CalculationError", "hang: took more than 2 s"]
 

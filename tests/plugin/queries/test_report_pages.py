@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from twisted.internet import reactor
-from twisted.internet.defer import Deferred, DeferredList
-from twisted.internet.task import deferLater
 
 from buildbot_bench.core.incident import Breakage, Ending
 from buildbot_bench.core.search import Answer, Step
-from buildbot_bench.plugin.farm.kept_pages import KeptPages
+from buildbot_bench.plugin.farm.calculating import use
 from buildbot_bench.plugin.queries.report_pages import report_page
+from tests.fakes.calculating import Counting
 from tests.fakes.past import boots
 
 pytestmark = pytest.mark.both_databases
@@ -37,11 +35,22 @@ async def reported(past):
     return await past.answered(ANSWER)
 
 
-async def test_a_second_look_renders_nothing(past, farm):
+@pytest.fixture
+def rendered():
+    """What was rendered, by number."""
+    counting = Counting("illustrated_fragment")
+    before = use(counting)
+    yield counting
+    use(before)
+
+
+async def test_a_second_look_renders_nothing(past, farm, rendered):
     search = await reported(past)
     first = await report_page(farm, search.id)
-    assert await report_page(farm, search.id) is first
-    assert await report_page(farm.through(farm.store), search.id) is first
+    assert await report_page(farm, search.id) == first
+    for _ in range(2):
+        assert await report_page(farm.as_of_now(), search.id) == first
+    assert rendered.done == 1
 
 
 async def test_a_new_mark_renders_it_anew(past, farm):
@@ -49,43 +58,19 @@ async def test_a_new_mark_renders_it_anew(past, farm):
     first = await report_page(farm, search.id)
     await farm.store.add_mark(kind="expected", author="ann", now=1.0, search_id=search.id)
     second = await report_page(farm, search.id)
-    assert second is not first
+    assert second != first
     assert "ann" in second["card"] + second["sections"]
     assert "ann" not in first["card"] + first["sections"]
 
 
-async def test_a_new_boot_renders_it_anew(past, farm):
+async def test_a_new_boot_renders_it_anew(past, farm, rendered):
     search = await reported(past)
     first = await report_page(farm, search.id)
     await past.measured(7, (0.81e6,))
     second = await report_page(farm, search.id)
-    assert second is not first
-    assert await report_page(farm, search.id) is second
-
-
-async def test_many_who_look_at_once_have_it_made_once():
-    made, kept = [], KeptPages()
-
-    async def make():
-        made.append(1)
-        await deferLater(reactor, 0.01)
-        return {"card": "x"}
-
-    asked = [Deferred.fromCoroutine(kept.read(1, "a", make)) for _ in range(3)]
-    assert [page for _, page in await DeferredList(asked)] == [{"card": "x"}] * 3
-    assert made == [1]
-
-
-async def test_the_pages_that_nobody_looks_at_are_forgotten():
-    made, kept = [], KeptPages(most=2)
-    for number in (1, 2, 1, 3, 1, 2):
-
-        async def make(number=number):
-            made.append(number)
-            return {"card": "x"}
-
-        await kept.read(number, "a", make)
-    assert made == [1, 2, 3, 2]
+    assert second != first
+    assert await report_page(farm, search.id) == second
+    assert rendered.done == 2
 
 
 async def test_a_search_that_runs_has_no_report_and_none_has_no_page(past, farm):

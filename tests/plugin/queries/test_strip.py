@@ -11,7 +11,7 @@ from twisted.internet.task import deferLater
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.plugin.farm.calculating import use
 from buildbot_bench.plugin.queries.searches import strip
-from tests.fakes.calculating import InThread
+from tests.fakes.calculating import AtOnce
 from tests.fakes.past import boots
 
 pytestmark = pytest.mark.both_databases
@@ -52,7 +52,7 @@ async def test_suspects_come_with_both_ends_and_their_names(farm, past):
     assert first["effect"] < -0.1
 
 
-class NoForecasts(InThread):
+class NoForecasts(AtOnce):
     """Has all calculated but forecasts, which never end."""
 
     def add(self, task):

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 from buildbot.process.results import EXCEPTION, RETRY, SUCCESS
 
-from buildbot_bench.plugin.farm.farm import GIT_CONFIG
+from buildbot_bench.plugin.buildbot_fixes.poller import GIT_CONFIG
 from buildbot_bench.plugin.steps.build import (
     READS_REFERENCES,
     REMOVES_LOCKS,
