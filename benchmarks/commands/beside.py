@@ -54,7 +54,7 @@ class Beside:
 
 
 class _Silent:
-    def look(self, course: SearchCourse) -> None:
+    def show(self, course: SearchCourse) -> None:
         """As the port says."""
 
     def notice(self, message: str) -> None:

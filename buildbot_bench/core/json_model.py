@@ -178,7 +178,7 @@ def _tuple_reader(members: tuple[Any, ...]) -> Reader:
 def _checked(value: Any, kinds: Any) -> Any:
     if isinstance(value, kinds):
         return value
-    raise TypeError(f"{value!r:.40} is not {kinds}")
+    raise TypeError(f"a {type(value).__name__} is not {kinds}")
 
 
 def _object(kind: type, parts: dict[type, Json]) -> Json:

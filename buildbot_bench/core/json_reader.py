@@ -38,7 +38,7 @@ class UnreadableError(ValueError):
     """A value that is not what its key holds: it must do what is `wanted`."""
 
     def __init__(self, key: str, wanted: str, value: Any, *, hint: str = "") -> None:
-        super().__init__(f"{key!r} must {wanted}")
+        super().__init__(f"'{key}' must {wanted}")
         self.key, self.wanted, self.value, self.hint = key, wanted, value, hint
 
 

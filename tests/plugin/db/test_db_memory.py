@@ -86,7 +86,7 @@ async def test_after_a_change_of_its_own_it_asks_for_nothing_that_is_known(
     image = await an_image()
     assert await remembering.probes() == []
     asked = pool.asked
-    await remembering.change_image(image, now=2.0, state="building", brid=5)
+    await remembering.change(image, changed_at=2.0, state="building", brid=5)
     assert await remembering.probes() == []
     assert pool.asked == asked + 1  # the change
 
