@@ -8,6 +8,7 @@ database, four times a second. It ends when all is done, or after SECONDS (1,800
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import subprocess
@@ -16,6 +17,7 @@ import tempfile
 import threading
 import time
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 
 import httpx
@@ -76,9 +78,13 @@ class Pauses:
         return "\n".join([*lines, f"{'longest':>10}{longest}"])
 
 
-def main(argv: list[str]) -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     """Print the histograms; 1 if a pause was longer than the goal."""
-    limit_s = float(argv[0]) if argv else 1800.0
+    parser = argparse.ArgumentParser(prog="benchmarks pauses", description=__doc__)
+    parser.add_argument(
+        "limit", nargs="?", type=float, default=1800.0, help="seconds after which no work is begun"
+    )
+    limit_s: float = parser.parse_args(argv).limit
     with tempfile.TemporaryDirectory(prefix="bench-pauses-") as home:
         return _run(Path(home), limit_s)
 
@@ -183,4 +189,4 @@ def _commit(repository: Path, first: int) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())
