@@ -327,15 +327,16 @@ def test_who_waits_for_a_clone_may_leave(
     farm: FakeFarm, bisect: Bisect, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     control = farm.control
+    main_thread = threading.main_thread().ident
+    timer = threading.Timer(0.5, signal.pthread_kill, (main_thread, signal.SIGINT))
 
     def cloning(path: str, method: str, params: dict[str, object]) -> object:
+        if timer.ident is None:
+            timer.start()  # once it waits: before, on a busy machine, there is nothing to leave
         farm.not_yet = list(CLONING)  # without an end, however late the signal comes
         return control(path, method, params)
 
     farm.control = cloning  # type: ignore[method-assign, assignment]
-    main_thread = threading.main_thread().ident
-    timer = threading.Timer(0.5, signal.pthread_kill, (main_thread, signal.SIGINT))
-    timer.start()
     assert bisect(*RANGE) == 130
     timer.join()
     printed = capsys.readouterr()
