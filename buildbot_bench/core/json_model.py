@@ -1,4 +1,4 @@
-"""JSON and JSON Schema of frozen dataclasses, written and read by their annotations.
+"""JSON and JSON Schema of frozen dataclasses, written by their annotations.
 
 The JSON of a record has its fields, by their names, and the properties marked `@in_json`. Enums
 are their values, tuples arrays, mappings objects. JSON has neither infinity nor NaN: null stands
@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from enum import Enum
-from functools import cache, partial
+from functools import cache
 from types import NoneType, UnionType
 from typing import (
     Annotated,
@@ -23,7 +23,6 @@ from typing import (
     Literal,
     TypeVar,
     Union,
-    cast,
     get_args,
     get_origin,
     get_type_hints,
@@ -84,18 +83,6 @@ def given_json(record: Any) -> Json:
     return {name.rstrip("_"): _encoded(getattr(record, name)) for name in given}
 
 
-def from_json(kind: type[Record], stored: Any) -> Record:
-    """The dataclass of what json.loads gives of what was written of it.
-
-    Keys that are not there have the fields' defaults; keys that are no fields say nothing. Raises
-    TypeError or ValueError for what is of another kind.
-    """
-    if not isinstance(stored, dict):
-        raise TypeError(f"{kind.__name__} is an object, not {type(stored).__name__}")
-    readers: Mapping[str, Reader] = _readers(cast("Any", kind))
-    return kind(**{name: read(stored[name]) for name, read in readers.items() if name in stored})
-
-
 def schema_of(kind: type, *, title: str) -> Json:
     """The JSON Schema (2020-12) of what `to_json` writes for a dataclass: every key is required."""
     parts: dict[type, Json] = {}
@@ -141,44 +128,6 @@ def _encoded(value: Any) -> Any:
     if isinstance(value, tuple | list):
         return [_encoded(inner) for inner in value]
     raise TypeError(f"{type(value).__name__} has no JSON")
-
-
-@cache
-def _readers(kind: Any) -> Mapping[str, Reader]:
-    hints = json_types(kind)
-    return {field.name: _reader(hints[field.name]) for field in fields(kind)}
-
-
-def _reader(hint: Any) -> Reader:
-    origin, arguments = get_origin(hint), get_args(hint)
-    if origin is Annotated:
-        return _reader(arguments[0])
-    if origin in {Union, UnionType}:
-        (member,) = (_reader(one) for one in arguments if one is not NoneType)
-        return lambda value: None if value is None else member(value)
-    if origin is tuple:
-        return _tuple_reader(arguments)
-    if isinstance(hint, type) and issubclass(hint, Enum):
-        return hint
-    if isinstance(hint, type) and is_dataclass(hint):
-        return partial(from_json, hint)
-    kinds = (int, float) if hint is float else hint
-    return lambda value: _checked(value, kinds)
-
-
-def _tuple_reader(members: tuple[Any, ...]) -> Reader:
-    readers = [_reader(one) for one in members if one is not Ellipsis]
-    if members[-1] is Ellipsis:
-        return lambda value: tuple(map(readers[0], _checked(value, list)))
-    return lambda value: tuple(
-        read(inner) for read, inner in zip(readers, _checked(value, list), strict=True)
-    )
-
-
-def _checked(value: Any, kinds: Any) -> Any:
-    if isinstance(value, kinds):
-        return value
-    raise TypeError(f"a {type(value).__name__} is not {kinds}")
 
 
 def _object(kind: type, parts: dict[type, Json]) -> Json:

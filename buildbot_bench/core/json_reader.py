@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from enum import Enum
-from functools import cache
+from functools import cache, partial
 from types import NoneType, UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -69,7 +69,7 @@ def from_json(kind: type[Record], raw: Any) -> Record:
         if key not in raw or (hint == Name and (value is None or value == "")):
             raise MissingKeyError(key)
         try:
-            found[name] = _read(hint, value)
+            found[name] = _reader(hint)(value)
         except _MisfitError:
             told = next((one.hint for one in _told(hint) if isinstance(one, Rule)), "")
             raise UnreadableError(key, _wanted(hint), value, hint=told) from None
@@ -86,22 +86,39 @@ def _fields(kind: type) -> list[tuple[str, Any, bool]]:
     ]
 
 
-def _read(hint: Any, value: Any) -> Any:
+@cache
+def _reader(hint: Any) -> Callable[[Any], Any]:
+    """What reads a value of a type: made once, as thousands of stored records are read by it."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        return _checked(arguments[1], _read(arguments[0], value))
+        told, inner = arguments[1], _reader(arguments[0])
+        return lambda value: _checked(told, inner(value))
     if origin in {Union, UnionType}:
-        return None if value is None else _read(_without_none(arguments), value)
-    if origin is tuple and isinstance(value, list):
-        kinds = arguments[:1] * len(value) if arguments[-1] is Ellipsis else arguments
-        if len(kinds) != len(value):
-            raise _MisfitError
-        return tuple(map(_read, kinds, value))
-    if origin is not None and issubclass(origin, Mapping) and isinstance(value, Mapping):
-        return {str(name): _read(arguments[1], one) for name, one in value.items()}
+        member = _reader(_without_none(arguments))
+        return lambda value: None if value is None else member(value)
+    if origin is tuple:
+        return partial(_tuple, arguments)
+    if origin is not None and issubclass(origin, Mapping):
+        return partial(_mapping, _reader(arguments[1]))
     if isinstance(hint, type) and is_dataclass(hint):
-        return from_json(hint, value)
-    return value if hint is Any else _scalar(hint, value)
+        return partial(from_json, hint)
+    return (lambda value: value) if hint is Any else partial(_scalar, hint)
+
+
+def _tuple(kinds: tuple[Any, ...], value: Any) -> tuple[Any, ...]:
+    if not isinstance(value, list):
+        raise _MisfitError
+    if kinds[-1] is Ellipsis:
+        return tuple(map(_reader(kinds[0]), value))
+    if len(kinds) != len(value):
+        raise _MisfitError
+    return tuple(_reader(kind)(one) for kind, one in zip(kinds, value, strict=True))
+
+
+def _mapping(reader: Callable[[Any], Any], value: Any) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise _MisfitError
+    return {str(name): reader(one) for name, one in value.items()}
 
 
 def _checked(told: Rule | Cleaned, value: Any) -> Any:
