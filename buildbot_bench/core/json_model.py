@@ -30,8 +30,6 @@ from typing import (
 
 Json = dict[str, Any]
 
-Record = TypeVar("Record")
-Reader = Callable[[Any], Any]
 _Getter = TypeVar("_Getter", bound=Callable[..., Any])
 _SCALARS = {str: "string", bool: "boolean", int: "integer", float: "number", NoneType: "null"}
 
