@@ -80,8 +80,8 @@ def applied_fix(fix: AppliedFix) -> str:
 
 
 def named(revision: Revision) -> str:
-    """A revision in running text: `r311849 (a1b2c3d4e5)`."""
-    return f"{revision.label} ({revision.sha[:SUBJECT_SHA_LENGTH]})"
+    """A revision in running text: `r311849 (a1b2c3d4e5)`, or its hash alone."""
+    return revision.name or f"{revision.label} ({revision.sha[:SUBJECT_SHA_LENGTH]})"
 
 
 def spoken_of(revision: Revision, setting: Setting) -> str:
