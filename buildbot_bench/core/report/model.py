@@ -156,7 +156,9 @@ class StepReport:
     `sure` tells whether the search states it, `separated` whether enough images show it that it is
     not one's luck with layout, and `proved` whether both sides have the boots, and Student's t
     shows it: beside the headline, what is not sure and proved is called suspected. `expected_by`
-    is who marked it as expected, empty where nobody did.
+    is who marked it as expected, empty where nobody did. Between `old` and `new`, `believed` counts
+    the revisions that were not tried as they lie between failures that are contiguous with the
+    certainty of the search, and `untried` those that were not tried and may be testable.
     """
 
     old: Revision
@@ -173,6 +175,8 @@ class StepReport:
     proved: bool = True
     expected_by: str = ""
     levels: Levels | None = None
+    believed: Count = 0
+    untried: Count = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
