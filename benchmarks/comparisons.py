@@ -33,7 +33,7 @@ from benchmarks.comparison_worlds import (
 from benchmarks.judge_replay import Build, Series, read_series
 from benchmarks.progress import counted
 from benchmarks.verdicts import of_share
-from buildbot_bench.core.ab_test.verdict import (
+from buildbot_bench.core.compare.verdict import (
     Better,
     ComparedSides,
     VerdictTerms,

@@ -6,15 +6,15 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from buildbot_bench.core.ab_test import (
+from buildbot_bench.core.compare import (
     MIN_VARIANTS,
-    AbTestReport,
     BootLimits,
     ComparedVariant,
+    ComparisonReport,
     ComparisonTerms,
     SeriesValues,
     VariantPlan,
-    compose_ab_test,
+    compose_comparison,
     more_images,
     next_block,
     no_op,
@@ -96,7 +96,7 @@ class Compare:
         self._alike = not bench.campaign.recipe.steps
         self._aside: set[int] = set()
 
-    def run(self) -> AbTestReport:
+    def run(self) -> ComparisonReport:
         """Build and measure until the verdicts need no more.
 
         Raises UntestableRevision: one does not build or run. Raises InfraError: the machine
@@ -252,8 +252,8 @@ class Compare:
     def _terms(self) -> ComparisonTerms:
         return ComparisonTerms(min_effect=self._question.min_effect, confidence=CONFIDENCE)
 
-    def _report(self, detail: str) -> AbTestReport:
-        return compose_ab_test(
+    def _report(self, detail: str) -> ComparisonReport:
+        return compose_comparison(
             [self._values()],
             comparison_id=self._bench.id,
             variants=[

@@ -6,12 +6,12 @@ import math
 
 import pytest
 
-from buildbot_bench.core.ab_test import (
-    AbTestReport,
+from buildbot_bench.core.compare import (
     ComparedVariant,
+    ComparisonReport,
     SeriesValues,
     Verdict,
-    compose_ab_test,
+    compose_comparison,
     markdown,
     text,
 )
@@ -38,7 +38,7 @@ def composed(
     noise: Noise | None,
     images: tuple[int, ...] = (1, 2),
     metric: Metric = PPS,
-) -> AbTestReport:
+) -> ComparisonReport:
     values = SeriesValues(
         testbed="apu",
         workload="forwarding",
@@ -47,7 +47,7 @@ def composed(
         kernels=images,
         noise=noise,
     )
-    return compose_ab_test(
+    return compose_comparison(
         [values],
         comparison_id=1,
         variants=[ComparedVariant(label=label, variant=label) for label in ("r1", "r2")],

@@ -1,13 +1,15 @@
-"""Checks of the number, identities and labels of a comparison's variants."""
+"""Checks of a comparison's variants, and which of them came out as the same kernel."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
-from buildbot_bench.core.ab_test.schedule import MAX_VARIANTS, MIN_VARIANTS
+from buildbot_bench.core.compare.schedule import MAX_VARIANTS, MIN_VARIANTS
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.legible import one_line, quoted
+from buildbot_bench.core.sample import Metric, NoiseClass
 
 MOST_LABEL = 60
 
@@ -80,3 +82,37 @@ def check_identities(variants: Sequence[Identity]) -> None:
 
 def _shown(variant: str) -> str:
     return one_line(variant, columns=80)
+
+
+def same_as(built: Sequence[Hashable | None]) -> dict[int, int]:
+    """By the places of variants that came out as one before them, the place of that one.
+
+    `built` tells what each came out as; None where that is not known, or does not matter.
+    """
+    first: dict[Hashable, int] = {}
+    same: dict[int, int] = {}
+    for place, one in enumerate(built):
+        if one is None:
+            continue
+        if one in first:
+            same[place] = first[one]
+        else:
+            first[one] = place
+    return same
+
+
+def no_op(label: str, other: str, item: ItemUnderTest) -> str:
+    """Why a variant is not measured that came out as another one."""
+    # A kernel holds when and where it was built; what else is compared is compared byte for byte.
+    but = " but for its version" if item is ItemUnderTest.KERNEL else ""
+    return f"no-op change: the {item.built} of {label} is that of {other}{but}"
+
+
+def why_one_image(metric: Metric, *, most: int, otherwise: str) -> str:
+    """Why no variant has further images; '' where each may have some.
+
+    `most` is how many of each were asked for, `otherwise` what the set-up or the builds say.
+    """
+    if metric.noise is NoiseClass.EXACT:
+        return f"{metric.unit} do not depend on the link order"
+    return otherwise or ("one of each was asked for" if most == 1 else "")

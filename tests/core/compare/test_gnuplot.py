@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from buildbot_bench.core.ab_test.published import published_files
-from buildbot_bench.core.ab_test.set_up import PublishedSeries, PublishedVariant
+from buildbot_bench.core.compare.published import PublishedSeries, PublishedVariant, published_files
 
 GNUPLOT = shutil.which("gnuplot")
 LONG = "313448perf_netmapnoprefetch"

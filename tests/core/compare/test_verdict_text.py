@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from buildbot_bench.core.ab_test.verdict import (
+from buildbot_bench.core.compare.text import verdict_text
+from buildbot_bench.core.compare.verdict import (
     Better,
     ComparedSides,
     NoDifference,
@@ -13,7 +14,6 @@ from buildbot_bench.core.ab_test.verdict import (
     WithinLayoutLuck,
     Worse,
 )
-from buildbot_bench.core.ab_test.verdict_text import verdict_text
 from buildbot_bench.core.contrast import MOST, MoreOfEach
 
 

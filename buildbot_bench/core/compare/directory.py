@@ -6,10 +6,16 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from buildbot_bench.core.ab_test.model import AbTestReport, SeriesReport
-from buildbot_bench.core.ab_test.published import capture_name, published_files, safe
-from buildbot_bench.core.ab_test.set_up import PublishedBoot, PublishedSeries, PublishedVariant
-from buildbot_bench.core.ab_test.text import markdown
+from buildbot_bench.core.compare.model import ComparisonReport, SeriesReport
+from buildbot_bench.core.compare.published import (
+    PublishedBoot,
+    PublishedSeries,
+    PublishedVariant,
+    capture_name,
+    published_files,
+    safe,
+)
+from buildbot_bench.core.compare.text import markdown
 from buildbot_bench.core.legible import one_line
 from buildbot_bench.core.profile import Profile
 from buildbot_bench.core.run_logs import is_cut, split_logs
@@ -56,7 +62,7 @@ class Part:
         return tuple(series for series in self.series if series.is_measured)
 
 
-def parts(report: AbTestReport) -> tuple[Part, ...]:
+def parts(report: ComparisonReport) -> tuple[Part, ...]:
     """A part for each testbed: the whole result, or a directory of it if there are several."""
     testbeds = list(dict.fromkeys(series.testbed for series in report.series))
     return tuple(
@@ -69,7 +75,7 @@ def parts(report: AbTestReport) -> tuple[Part, ...]:
 
 
 def result_files(
-    report: AbTestReport, boots: Iterable[BootLog], profiles: Profiles | None = None
+    report: ComparisonReport, boots: Iterable[BootLog], profiles: Profiles | None = None
 ) -> dict[str, str]:
     """The text of each file by its path."""
     logs = list(boots)
@@ -86,7 +92,7 @@ def result_files(
     return files
 
 
-def flame_graph_names(report: AbTestReport, part: Part, profiles: Profiles) -> dict[str, str]:
+def flame_graph_names(report: ComparisonReport, part: Part, profiles: Profiles) -> dict[str, str]:
     """The file of each flame graph of a part, with what it shows."""
     labels = _labels(report)
     images = image_names(labels)
@@ -104,7 +110,7 @@ def flame_graph_names(report: AbTestReport, part: Part, profiles: Profiles) -> d
 
 
 def published_series(
-    report: AbTestReport, part: Part, boots: Sequence[BootLog], profiles: Profiles
+    report: ComparisonReport, part: Part, boots: Sequence[BootLog], profiles: Profiles
 ) -> tuple[PublishedSeries, ...]:
     """What is published of a part, of all variants, the base first.
 
@@ -154,7 +160,7 @@ def _boot(boot: BootLog) -> PublishedBoot:
     return PublishedBoot(ordinal=boot.ordinal, logs=logs, whole=boot.whole and not cut)
 
 
-def _labels(report: AbTestReport) -> list[str]:
+def _labels(report: ComparisonReport) -> list[str]:
     return [variant.label for variant in report.variants]
 
 

@@ -8,29 +8,30 @@ from dataclasses import replace
 from statistics import fmean
 
 from buildbot_bench.core import ministat, ministat_text
-from buildbot_bench.core.ab_test.model import (
-    AbTestReport,
+from buildbot_bench.core.compare.model import (
     BeyondLuck,
     ComparedVariant,
+    ComparisonReport,
     MeasuredImage,
     SeriesReport,
     SeriesValues,
     VariantChange,
     Verdict,
 )
-from buildbot_bench.core.ab_test.recorded import recorded_notes
-from buildbot_bench.core.ab_test.schedule import delays, passes
-from buildbot_bench.core.ab_test.sides import ComparisonTerms, compared
-from buildbot_bench.core.ab_test.verdict import (
+from buildbot_bench.core.compare.notes import recorded_notes
+from buildbot_bench.core.compare.schedule import delays, passes
+from buildbot_bench.core.compare.text import outcome, verdict_text
+from buildbot_bench.core.compare.verdict import (
     Better,
     ComparedSides,
+    ComparisonTerms,
     NoDifference,
     SidesVerdict,
     Undecided,
     WithinLayoutLuck,
     Worse,
+    compared,
 )
-from buildbot_bench.core.ab_test.verdict_text import verdict_text
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.legible import one_line
 from buildbot_bench.core.multiple import holm
@@ -48,7 +49,7 @@ _KINDS: dict[type[SidesVerdict], Verdict] = {
 }
 
 
-def compose_ab_test(
+def compose_comparison(
     all_series: Iterable[SeriesValues],
     *,
     comparison_id: int,
@@ -60,7 +61,7 @@ def compose_ab_test(
     detail: str = "",
     farm: str = "",
     url: str = "",
-) -> AbTestReport:
+) -> ComparisonReport:
     """The report of what was measured; of the variants the base is the first."""
     shown = tuple(
         ComparedVariant(label=one_line(variant.label), variant=one_line(variant.variant))
@@ -72,7 +73,7 @@ def compose_ab_test(
     series = [_series(values, labels, wanted) for values in measured]
     items = {values.item for values in measured}
     item = items.pop() if len(items) == 1 else ItemUnderTest.KERNEL
-    return AbTestReport(
+    return ComparisonReport(
         comparison_id=comparison_id,
         variants=shown,
         iterations=iterations,
@@ -88,6 +89,21 @@ def compose_ab_test(
         url=url,
         item=item,
     )
+
+
+def outcome_of(
+    all_series: Sequence[SeriesValues], labels: Sequence[str], confidence: float, min_effect: float
+) -> str:
+    """The outcome of what was measured of some variants, the base first."""
+    report = compose_comparison(
+        all_series,
+        comparison_id=0,
+        variants=[ComparedVariant(label=label, variant=label) for label in labels],
+        iterations=0,
+        confidence=confidence,
+        min_effect=min_effect,
+    )
+    return outcome(report)
 
 
 def _order(labels: Sequence[str], item: ItemUnderTest) -> str:

@@ -1,11 +1,27 @@
-"""A comparison's report as text for a terminal and as Markdown for a review comment."""
+"""A comparison in words: verdicts, the outcome in one line, the report as text and Markdown."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from buildbot_bench.core.ab_test.model import AbTestReport, SeriesReport, VariantChange
+from buildbot_bench.core.compare.model import (
+    ComparisonReport,
+    SeriesReport,
+    VariantChange,
+    Verdict,
+)
+from buildbot_bench.core.compare.verdict import (
+    Better,
+    ComparedSides,
+    NoDifference,
+    Undecided,
+    WithinLayoutLuck,
+    Worse,
+)
+from buildbot_bench.core.contrast import MOST, MoreOfEach
 from buildbot_bench.core.figures import count, fine_percent, quantity, threshold
+from buildbot_bench.core.item import ItemUnderTest
+from buildbot_bench.core.legible import long_line
 
 _COLUMNS = (
     *("testbed", "workload", "variant", "base", "new"),
@@ -14,7 +30,7 @@ _COLUMNS = (
 _LEAST_P = 0.0001
 
 
-def text(report: AbTestReport) -> str:
+def text(report: ComparisonReport) -> str:
     """The answer of bench-compare: a headline, one table, and ministat's blocks for each series."""
     parts = [headline(report), "\n".join([*_legend(report), *_method(report)])]
     if report.detail:
@@ -32,7 +48,7 @@ def text(report: AbTestReport) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def markdown(report: AbTestReport) -> str:
+def markdown(report: ComparisonReport) -> str:
     """A comment to paste into a review: the table, and each block folded away in a fence."""
     all_series = measured(report)
     rows = [_COLUMNS, ("---",) * len(_COLUMNS), *_rows(all_series)]
@@ -50,22 +66,22 @@ def markdown(report: AbTestReport) -> str:
     return "\n".join(lines) + "\n"
 
 
-def table(report: AbTestReport) -> tuple[tuple[str, ...], ...]:
+def table(report: ComparisonReport) -> tuple[tuple[str, ...], ...]:
     """The one table: its headings, and a row for each new variant of each series."""
     return (_COLUMNS, *_rows(measured(report)))
 
 
-def explanation(report: AbTestReport) -> tuple[str, ...]:
+def explanation(report: ComparisonReport) -> tuple[str, ...]:
     """What each variant is, in what order they were measured, and what was corrected for."""
     return (*_legend(report), *_method(report))
 
 
-def measured(report: AbTestReport) -> list[SeriesReport]:
+def measured(report: ComparisonReport) -> list[SeriesReport]:
     """The series in which anything was measured; a detail says why the others have nothing."""
     return [series for series in report.series if not report.detail or series.is_measured]
 
 
-def headline(report: AbTestReport) -> str:
+def headline(report: ComparisonReport) -> str:
     """What was compared, how often, and what counts as a change."""
     boots = f"{count(report.iterations, report.item.iteration)} of each"
     if report.images > 1:
@@ -77,7 +93,7 @@ def headline(report: AbTestReport) -> str:
     )
 
 
-def _legend(report: AbTestReport) -> list[str]:
+def _legend(report: ComparisonReport) -> list[str]:
     """What each variant is, where its label does not say so."""
     return [
         f"{variant.label} is {variant.variant}"
@@ -86,7 +102,7 @@ def _legend(report: AbTestReport) -> list[str]:
     ]
 
 
-def _method(report: AbTestReport) -> Iterator[str]:
+def _method(report: ComparisonReport) -> Iterator[str]:
     yield report.order
     yield report.drift
     if report.tests > 1:
@@ -121,7 +137,7 @@ def _p(value: float | None) -> str:
     return f"<{_LEAST_P}" if value < _LEAST_P else f"{value:.2g}"
 
 
-def image_lines(series: SeriesReport, report: AbTestReport) -> list[str]:
+def image_lines(series: SeriesReport, report: ComparisonReport) -> list[str]:
     """How many images and boots each variant has, and their levels; none where one each is all."""
     if all(len(images) <= 1 for images in series.images):
         return []
@@ -136,7 +152,7 @@ def image_lines(series: SeriesReport, report: AbTestReport) -> list[str]:
     return [*lines, f"Student's t and ministat pool the {noun}s of all images of a variant."]
 
 
-def _blocks(all_series: Iterable[SeriesReport], report: AbTestReport) -> list[str]:
+def _blocks(all_series: Iterable[SeriesReport], report: ComparisonReport) -> list[str]:
     lines: list[str] = []
     for series in all_series:
         where = f"{series.workload} on {series.testbed}"
@@ -172,3 +188,91 @@ def _aligned(rows: Sequence[Sequence[str]]) -> str:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ("  ".join(map(str.ljust, row, widths)) for row in rows)
     return "\n".join(line.rstrip() for line in lines)
+
+
+NOT_SEPARATED = "not separated from layout"
+
+
+def verdict_text(found: ComparedSides, item: ItemUnderTest = ItemUnderTest.KERNEL) -> str:
+    """The verdict, what it is not, and what would tell more: `worse, not separated from layout`."""
+    match found.verdict:
+        case Worse() | Better():
+            said = found.verdict.kind
+            return said if found.separated else f"{said}, {NOT_SEPARATED}"
+        case NoDifference(least=least):
+            return f"no difference of {threshold(least)} or more"
+        case Undecided(student="no sign", needs=needs):
+            return f"undecided, no difference proven{_needed(needs, item)}"
+        case Undecided(student=("better" | "worse") as sign, needs=needs, least=least):
+            by = f"undecided whether by {threshold(least)} or more, {sign} by Student's t"
+            return by + _needed(needs, item)
+        case WithinLayoutLuck(needs=needs) | Undecided(needs=needs):
+            return found.verdict.kind + _needed(needs, item)
+
+
+def _needed(needs: MoreOfEach | None, item: ItemUnderTest) -> str:
+    if needs is None:
+        return ""
+    boots = f"{_number(needs.boots, f'more {item.iteration}')} of each"
+    if not needs.images:
+        return f": needs {boots}"
+    return f": needs {boots}, on {_number(needs.images, 'more image')}"
+
+
+def _number(number: int, noun: str) -> str:
+    """`about 6 more boots`; where it is beyond what is said, `99 more boots or yet more`."""
+    return (
+        f"{count(number, noun)} or yet more" if number >= MOST else f"about {count(number, noun)}"
+    )
+
+
+_TOLD_FIRST = (
+    *(Verdict.WORSE, Verdict.BETTER),
+    *(Verdict.WITHIN_LUCK, Verdict.UNDECIDED, Verdict.NO_DIFFERENCE),
+)
+
+
+def outcome(report: ComparisonReport) -> str:
+    """`forwarding +1.45 % better, pf-statefull -2.40 % worse`; empty when nothing was measured.
+
+    Of several new variants `forwarding: 2 worse (most r311849 -25.60 %), 1 undecided`.
+    """
+    testbeds = {series.testbed for series in report.series}
+    several = len(report.variants[1:]) > 1
+    said: list[str] = []
+    for series in report.series:
+        where = series.workload if len(testbeds) == 1 else f"{series.workload} on {series.testbed}"
+        changes = _measured(series)
+        if several and changes:
+            said.append(f"{where}: {_counted(series, changes)}")
+        elif changes:
+            (change,) = changes
+            said.append(f"{where}{_effect(change)} {change.verdict}")
+    return long_line(("; " if several else ", ").join(said))
+
+
+def _measured(series: SeriesReport) -> list[VariantChange]:
+    """The changes of which both variant and base have values."""
+    base, *others = series.samples
+    sides = zip(series.changes, others, strict=True)
+    return [change for change, sample in sides if base.values and sample.values]
+
+
+def _counted(series: SeriesReport, changes: Sequence[VariantChange]) -> str:
+    """How many variants have each verdict, and which is the most of those that changed."""
+    said: list[str] = []
+    for verdict in _TOLD_FIRST:
+        of_it = [change for change in changes if change.verdict == verdict]
+        if of_it and verdict in {Verdict.WORSE, Verdict.BETTER}:
+            most = max(of_it, key=lambda change: abs(change.effect or 0.0))
+            which = "most " if len(of_it) > 1 else ""
+            said.append(f"{len(of_it)} {verdict} ({which}{most.label}{_effect(most)})")
+        elif of_it:
+            said.append(f"{len(of_it)} {verdict}")
+    if missing := len(series.changes) - len(changes):
+        said.append(f"{missing} not measured")
+    return ", ".join(said)
+
+
+def _effect(change: VariantChange) -> str:
+    return "" if change.effect is None else f" {fine_percent(change.effect)}"

@@ -10,25 +10,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from buildbot_bench.core.ab_test import (
+from buildbot_bench.core.compare import (
     BootLimits,
     ComparedVariant,
     ComparisonTerms,
     SeriesValues,
     VariantPlan,
-    compose_ab_test,
+    compose_comparison,
     expected_boots,
     markdown,
     more_images,
     text,
 )
-from buildbot_bench.core.ab_test.sides import compared
-from buildbot_bench.core.ab_test.verdict import (
+from buildbot_bench.core.compare.verdict import (
     Better,
     NoDifference,
     Undecided,
     WithinLayoutLuck,
     Worse,
+    compared,
 )
 from buildbot_bench.core.model import Noise
 from buildbot_bench.core.sample import INSTRUCTIONS_PER_PACKET, PPS, Metric
@@ -228,7 +228,7 @@ def test_what_is_expected_grows_as_the_effect_shrinks():
 def test_the_report_tells_of_each_image():
     lab = Lab((1.0, 0.97), 3)
     plans = (VariantPlan(boots={0: 3, 1: 2}), VariantPlan(boots={0: 3, 2: 2}))
-    report = compose_ab_test(
+    report = compose_comparison(
         [lab.values(plans)],
         comparison_id=1,
         variants=[ComparedVariant(label=label, variant=label) for label in ("r1", "r2")],
@@ -251,7 +251,7 @@ def test_the_report_tells_of_each_image():
 
 def test_the_report_says_why_there_is_one_image_alone():
     lab = Lab((1.0, 0.97), 3, single=(ONE, ONE))
-    report = compose_ab_test(
+    report = compose_comparison(
         [replace(lab.values(lab.first()), noise=None)],
         comparison_id=1,
         variants=[ComparedVariant(label=label, variant=label) for label in ("r1", "r2")],

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from buildbot_bench.core.ab_test.verdict import (
+from buildbot_bench.core.compare.verdict import (
     Better,
     ComparedSides,
     NoDifference,

@@ -14,11 +14,11 @@ from statistics import median
 
 import pytest
 
-from buildbot_bench.core.ab_test import (
+from buildbot_bench.core.compare import (
     BootLog,
     ComparedVariant,
     SeriesValues,
-    compose_ab_test,
+    compose_comparison,
     result_files,
 )
 from buildbot_bench.core.sample import PPS
@@ -64,7 +64,7 @@ def ours(theirs: dict[str, str]) -> dict[str, str]:
         )
         for workload in WORKLOADS
     ]
-    report = compose_ab_test(
+    report = compose_comparison(
         all_series,
         comparison_id=1,
         variants=[

@@ -8,14 +8,14 @@ from dataclasses import fields
 import pytest
 from jsonschema import Draft202012Validator
 
-from buildbot_bench.core.ab_test import (
-    AbTestReport,
+from buildbot_bench.core.compare import (
     ComparedVariant,
+    ComparisonReport,
     FlameGraphs,
     SeriesReport,
     SeriesValues,
     VariantChange,
-    compose_ab_test,
+    compose_comparison,
 )
 from buildbot_bench.core.json_model import schema_of, to_json
 from buildbot_bench.core.sample import PPS
@@ -23,7 +23,7 @@ from buildbot_bench.core.sample import PPS
 GRAPHS = FlameGraphs(base="b.svg", new="n.svg", difference="d.svg")
 
 
-def composed(*values: tuple[float, ...]) -> AbTestReport:
+def composed(*values: tuple[float, ...]) -> ComparisonReport:
     series = SeriesValues(
         testbed="apu",
         workload="forwarding",
@@ -32,7 +32,7 @@ def composed(*values: tuple[float, ...]) -> AbTestReport:
         facts={"cpu": "AMD"},
         flame_graphs=dict.fromkeys(range(1, len(values)), GRAPHS),
     )
-    return compose_ab_test(
+    return compose_comparison(
         [series],
         comparison_id=3,
         variants=[
@@ -54,7 +54,7 @@ def composed(*values: tuple[float, ...]) -> AbTestReport:
 )
 def test_the_effect_has_its_interval_or_is_null_with_it(base, new, effect) -> None:
     told = json.loads(json.dumps(to_json(composed(base, new)), allow_nan=False))
-    Draft202012Validator(schema_of(AbTestReport, title="A comparison")).validate(told)
+    Draft202012Validator(schema_of(ComparisonReport, title="A comparison")).validate(told)
     (series,) = told["series"]
     (change,) = series["changes"]
     assert change["effect"] == effect
@@ -66,7 +66,7 @@ def test_the_effect_has_its_interval_or_is_null_with_it(base, new, effect) -> No
 
 def test_every_field_is_there() -> None:
     told = to_json(composed((1.0, 2.0, 3.0), (1.0, 2.0, 3.0)))
-    assert {field.name for field in fields(AbTestReport)} | {"title"} == set(told)
+    assert {field.name for field in fields(ComparisonReport)} | {"title"} == set(told)
     (series,) = told["series"]
     assert {field.name for field in fields(SeriesReport)} == set(series)
     (change,) = series["changes"]

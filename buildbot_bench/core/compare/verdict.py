@@ -19,6 +19,7 @@ from itertools import chain
 from typing import Literal
 
 from buildbot_bench.core import ministat
+from buildbot_bench.core.compare.model import SeriesValues
 from buildbot_bench.core.contrast import (
     Difference,
     Levels,
@@ -36,6 +37,7 @@ from buildbot_bench.core.contrast import (
 from buildbot_bench.core.json_model import Share
 from buildbot_bench.core.model import Noise, constants, is_build_noise_learnt, learn
 from buildbot_bench.core.model.thresholds import change_in_logs
+from buildbot_bench.core.sample import NoiseClass
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -251,3 +253,34 @@ def _too_few(sides: Sequence[Levels], student: ministat.Comparison | None) -> Co
 def _student(base: SideBoots, new: SideBoots, confidence: float) -> ministat.Comparison | None:
     old, other = (list(chain.from_iterable(side.values())) for side in (base, new))
     return ministat.compare_if_enough(old, other, confidence=confidence)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ComparisonTerms:
+    """What a comparison asks: `min_effect` a fraction, `confidence` in percent."""
+
+    min_effect: float
+    confidence: float
+
+
+def compared(values: SeriesValues, place: int, wanted: ComparisonTerms) -> ComparedSides:
+    """What is said of one new variant beside the base: the only place where that is decided.
+
+    Variants that differ in tunables alone boot the same images: those that both booted are held
+    against each other, and no layout is between them. Raises UsageError as `compare_sides` does.
+    """
+    base, new = values.by_image(0), values.by_image(place)
+    kernels = values.kernels or range(len(values.values))
+    shared = kernels[place] == kernels[0]
+    if shared:
+        both = base.keys() & new.keys()
+        base, new = ({k: v for k, v in own.items() if k in both} for own in (base, new))
+    terms = VerdictTerms(
+        min_effect=wanted.min_effect,
+        confidence=wanted.confidence,
+        higher_is_better=values.metric.higher_is_better,
+        layout=not shared and values.metric.noise is not NoiseClass.EXACT,
+        images=bool(values.single) and not (values.single[0] or values.single[place]),
+        boots=not values.recorded,
+    )
+    return compare_sides(base, new, None if values.recorded else values.noise, terms)

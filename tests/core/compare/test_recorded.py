@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from buildbot_bench.core.ab_test import (
-    AbTestReport,
+from buildbot_bench.core.compare import (
     ComparedVariant,
+    ComparisonReport,
     SeriesValues,
     Verdict,
-    compose_ab_test,
+    compose_comparison,
     recorded_boots,
     text,
 )
-from buildbot_bench.core.ab_test.recorded import recorded_notes
+from buildbot_bench.core.compare.notes import recorded_notes
 from buildbot_bench.core.model import Noise
 from buildbot_bench.core.sample import PPS
 from buildbot_bench.core.wire import RECORDED_BOOTS
@@ -38,8 +38,8 @@ VALUES = SeriesValues(
 )
 
 
-def composed(values: SeriesValues) -> AbTestReport:
-    return compose_ab_test(
+def composed(values: SeriesValues) -> ComparisonReport:
+    return compose_comparison(
         [values],
         comparison_id=1,
         variants=[ComparedVariant(label=label, variant=label) for label in ("r1", "r2")],

@@ -1,7 +1,6 @@
 """Comparisons of two to sixteen variants: order of boots, verdict and report."""
 
-from buildbot_bench.core.ab_test.alike import no_op, same_as, why_one_image
-from buildbot_bench.core.ab_test.directory import (
+from buildbot_bench.core.compare.directory import (
     GRAPH,
     BootLog,
     Part,
@@ -13,16 +12,9 @@ from buildbot_bench.core.ab_test.directory import (
     published_series,
     result_files,
 )
-from buildbot_bench.core.ab_test.epochs import epoch_name, left_out, of_newest_epoch
-from buildbot_bench.core.ab_test.further import (
-    BootLimits,
-    VariantPlan,
-    expected_boots,
-    more_images,
-)
-from buildbot_bench.core.ab_test.model import (
-    AbTestReport,
+from buildbot_bench.core.compare.model import (
     ComparedVariant,
+    ComparisonReport,
     FlameGraphs,
     MeasuredImage,
     SeriesReport,
@@ -31,21 +23,30 @@ from buildbot_bench.core.ab_test.model import (
     Verdict,
     title_of,
 )
-from buildbot_bench.core.ab_test.naming import Identity, check_identities, check_written
-from buildbot_bench.core.ab_test.outcome import outcome, outcome_of
-from buildbot_bench.core.ab_test.published import capture_name
-from buildbot_bench.core.ab_test.recorded import recorded_boots
-from buildbot_bench.core.ab_test.report import compose_ab_test
-from buildbot_bench.core.ab_test.schedule import (
+from buildbot_bench.core.compare.notes import epoch_name, left_out, of_newest_epoch, recorded_boots
+from buildbot_bench.core.compare.published import SetUpRow, capture_name, set_ups
+from buildbot_bench.core.compare.report import compose_comparison, outcome_of
+from buildbot_bench.core.compare.schedule import (
     MAX_VARIANTS,
     MIN_VARIANTS,
     Block,
+    BootLimits,
     ImageBoots,
+    VariantPlan,
+    expected_boots,
+    more_images,
     next_block,
 )
-from buildbot_bench.core.ab_test.set_up import SetUpRow, set_ups
-from buildbot_bench.core.ab_test.sides import ComparisonTerms
-from buildbot_bench.core.ab_test.text import markdown, text
+from buildbot_bench.core.compare.text import markdown, outcome, text
+from buildbot_bench.core.compare.variants import (
+    Identity,
+    check_identities,
+    check_written,
+    no_op,
+    same_as,
+    why_one_image,
+)
+from buildbot_bench.core.compare.verdict import ComparisonTerms
 from buildbot_bench.core.limits import DEFAULT_IMAGES, MOST_IMAGES
 
 __all__ = [
@@ -54,11 +55,11 @@ __all__ = [
     "MAX_VARIANTS",
     "MIN_VARIANTS",
     "MOST_IMAGES",
-    "AbTestReport",
     "Block",
     "BootLimits",
     "BootLog",
     "ComparedVariant",
+    "ComparisonReport",
     "ComparisonTerms",
     "FlameGraphs",
     "Identity",
@@ -75,7 +76,7 @@ __all__ = [
     "capture_name",
     "check_identities",
     "check_written",
-    "compose_ab_test",
+    "compose_comparison",
     "epoch_name",
     "expected_boots",
     "facts_of",

@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from buildbot_bench.core.ab_test import (
-    AbTestReport,
+from buildbot_bench.core.compare import (
     BootLog,
     ComparedVariant,
+    ComparisonReport,
     SeriesValues,
     Verdict,
-    compose_ab_test,
+    compose_comparison,
     next_block,
     result_files,
     text,
@@ -53,7 +53,7 @@ class Played:
         self._kernels = (home / "base", home / "new")
         for kernel, label in zip(self._kernels, (base, new), strict=True):
             kernel.write_text(f"{label}\n", encoding="utf-8")
-        self.report = compose_ab_test(
+        self.report = compose_comparison(
             [self._series(workload, boots) for workload in WORKLOADS],
             comparison_id=1,
             variants=[ComparedVariant(label=label, variant=label) for label in (base, new)],
@@ -204,7 +204,7 @@ def test_every_lab_that_is_named_here_is_one_of_the_lists():
 
 
 def test_a_report_says_what_it_lacks(play):
-    report: AbTestReport = compose_ab_test(
+    report: ComparisonReport = compose_comparison(
         [
             SeriesValues(testbed="apu", workload="forwarding", metric=PPS, values=((1.0,), (1.0,))),
         ],

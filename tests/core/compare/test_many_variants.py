@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from buildbot_bench.core.ab_test import (
-    AbTestReport,
+from buildbot_bench.core.compare import (
     ComparedVariant,
+    ComparisonReport,
     FlameGraphs,
     SeriesValues,
-    compose_ab_test,
+    compose_comparison,
     image_names,
     markdown,
     result_files,
@@ -32,10 +32,10 @@ PLACE = {"testbed": "apu2", "workload": "forwarding", "metric": PPS}
 
 def composed(
     *values: Values, labels: tuple[str, ...] = (), series: int = 1, **more: object
-) -> AbTestReport:
+) -> ComparisonReport:
     names = labels or tuple(f"r{n + 1}" for n in range(len(values)))
     each = [SeriesValues(**PLACE, values=values, **more) for _ in range(series)]
-    return compose_ab_test(
+    return compose_comparison(
         each,
         comparison_id=7,
         variants=[ComparedVariant(label=name, variant=name) for name in names],
@@ -53,7 +53,7 @@ def published(data: Path) -> dict:
 
 
 @pytest.fixture(scope="module")
-def iflib(published: dict) -> AbTestReport:
+def iflib(published: dict) -> ComparisonReport:
     values = [tuple(map(float, one["text"].split())) for one in published["datasets"]]
     return composed(*values, labels=LABELS)
 
@@ -137,7 +137,7 @@ def test_boots_that_came_late_are_told():
 
 
 def test_what_a_label_stands_for_is_said():
-    report = compose_ab_test(
+    report = compose_comparison(
         [SeriesValues(**PLACE, values=((1.0, 2.0, 3.0), (1.0, 2.0, 3.0)))],
         comparison_id=1,
         variants=[
@@ -182,7 +182,7 @@ def test_commands_beside_kernels_are_told_of_as_kernels():
     kinds = (ItemUnderTest.COMMAND, ItemUnderTest.KERNEL)
     both = [SeriesValues(**PLACE, values=sides, item=item) for item in kinds]
     variants = [ComparedVariant(label=name, variant=name) for name in ("a", "b")]
-    report = compose_ab_test(
+    report = compose_comparison(
         both, comparison_id=1, variants=variants, iterations=3, confidence=95.0, min_effect=0.02
     )
     assert "3 boots of each" in text(report)

@@ -10,14 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from buildbot_bench.core.ab_test import (
-    MAX_VARIANTS,
-    MIN_VARIANTS,
-    Block,
-    ImageBoots,
-    next_block,
-)
-from buildbot_bench.core.ab_test.schedule import delays, images_in_turn, order, passes
+from buildbot_bench.core.compare import MAX_VARIANTS, MIN_VARIANTS, Block, ImageBoots, next_block
+from buildbot_bench.core.compare.schedule import delays, images_in_turn, order, passes
 
 VARIANTS = st.integers(MIN_VARIANTS, MAX_VARIANTS)
 

@@ -18,7 +18,7 @@ from buildbot_bench.core.sample import Metric
 
 
 class Verdict(StrEnum):
-    """What the model of noise says of one variant beside the base: see `ab_test.verdict`."""
+    """What the model of noise says of one variant beside the base: see `compare.verdict`."""
 
     BETTER = "better"
     WORSE = "worse"
@@ -195,7 +195,7 @@ class SeriesReport:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class AbTestReport:
+class ComparisonReport:
     """All of a comparison; of its two to sixteen `variants` the base is the first.
 
     `iterations` are boots of each variant's first image, and the most of each further one; there
