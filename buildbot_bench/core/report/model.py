@@ -222,7 +222,8 @@ class Report:
     `reason` is why the search ended, `commits` how many lie in (old, new]. `opinion` is the last
     word that somebody said of it, `record` how often the farm was right so far. `added` are the
     sections of installed packages and of merges. `slopes` are stretches that changed little by
-    little; `left_out` is the probability that another step lies elsewhere; `odd_images` were not believed.
+    little; `left_out` is the probability that another step lies elsewhere; `odd_images` were not
+    believed.
     `marked` is what people said of changes of this series, and what follows from it. `reviews`
     are those that the culprit's message names, as `setting.links` takes them.
     `clocks` is a sentence where one of wall and processor time shows a change and the other none.
