@@ -31,8 +31,8 @@ class Verdict(StrEnum):
 class BeyondLuck:
     """The difference by the model of noise: a fraction of the base, and its interval.
 
-    They are Student's where the verdict is his, and null where there are too few values. `said` is
-    the verdict in words. `separated`: luck with the layout of a single image does not explain it.
+    They are null where there are too few values. `said` is the verdict in words. `separated`: luck
+    with the layout of a single image does not explain it.
     """
 
     effect: Figure | None
@@ -124,7 +124,9 @@ class VariantChange:
 
     `effect` and its interval `low` to `high` are fractions of the base's mean; null where there are
     too few values, and where a base of 0 leaves them without meaning. `p_value` is Student's t's,
-    exact and two-sided; `p_corrected` the same, corrected by Holm for all tests of the comparison.
+    exact and two-sided, and decides nothing. `p_corrected` is that of the model of noise, which
+    holds at every look, corrected by Holm for all of the comparison; null where nothing can be
+    decided.
     """
 
     label: str

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from statistics import fmean
@@ -149,7 +148,7 @@ def _series(values: SeriesValues, labels: Sequence[str], wanted: ComparisonTerms
                 comparison=one.comparison,
                 verdict=_KINDS[type(judged.verdict)],
                 beyond_luck=_beyond_luck(judged, values.item),
-                p_corrected=None,
+                p_corrected=judged.chance,
                 flame_graphs=values.flame_graphs.get(place),
             )
             for place, (label, one, judged) in enumerate(
@@ -239,12 +238,12 @@ def _single(values: SeriesValues, labels: Sequence[str]) -> Iterator[str]:
 
 
 def _tests(all_series: Sequence[SeriesReport]) -> dict[tuple[int, int], float]:
-    """The p value of each test of the whole table, by the places of its series and variant."""
+    """The p of each test of the whole table, by the places of its series and variant."""
     return {
-        (place, number): change.p_value
+        (place, number): change.p_corrected
         for place, series in enumerate(all_series)
         for number, change in enumerate(series.changes)
-        if change.p_value is not None and not math.isnan(change.p_value)
+        if change.p_corrected is not None
     }
 
 

@@ -106,7 +106,10 @@ def _method(report: ComparisonReport) -> Iterator[str]:
     yield report.order
     yield report.drift
     if report.tests > 1:
-        yield f"p (Holm) is corrected for {report.tests} tests."
+        yield (
+            "p is Student's. p (Holm) is that of the model of noise, which holds at every look, "
+            f"corrected for {report.tests} tests."
+        )
 
 
 def _rows(all_series: Iterable[SeriesReport]) -> Iterator[tuple[str, ...]]:
@@ -191,6 +194,7 @@ def _aligned(rows: Sequence[Sequence[str]]) -> str:
 
 
 NOT_SEPARATED = "not separated from layout"
+ONE_IMAGE = "cannot be decided with one image of each"
 
 
 def verdict_text(found: ComparedSides, item: ItemUnderTest = ItemUnderTest.KERNEL) -> str:
@@ -201,11 +205,10 @@ def verdict_text(found: ComparedSides, item: ItemUnderTest = ItemUnderTest.KERNE
             return said if found.separated else f"{said}, {NOT_SEPARATED}"
         case NoDifference(least=least):
             return f"no difference of {threshold(least)} or more"
-        case Undecided(student="no sign", needs=needs):
-            return f"undecided, no difference proven{_needed(needs, item)}"
-        case Undecided(student=("better" | "worse") as sign, needs=needs, least=least):
-            by = f"undecided whether by {threshold(least)} or more, {sign} by Student's t"
-            return by + _needed(needs, item)
+        case Undecided(student="no sign"):
+            return ONE_IMAGE
+        case Undecided(student=("better" | "worse") as sign):
+            return f"{ONE_IMAGE}, {sign} by Student's t"
         case WithinLayoutLuck(needs=needs) | Undecided(needs=needs):
             return found.verdict.kind + _needed(needs, item)
 

@@ -260,5 +260,5 @@ def test_the_report_says_why_there_is_one_image_alone():
         min_effect=0.02,
     )
     assert "no further image of each variant: one of each was asked for" in text(report)
-    assert "not separated from layout" in text(report)
+    assert "cannot be decided with one image of each, worse" in text(report)
     assert "Images, each linked" not in text(report)

@@ -99,17 +99,26 @@ def test_ministat_takes_seven_so_sixteen_are_three_blocks_each_with_the_base():
     assert "part 2 of 3" in markdown(composed(*values))
 
 
-def test_p_values_are_corrected_for_the_whole_table():
-    base, other = (1.0, 2.0, 3.0), (2.0, 3.1, 4.0)
-    one = composed(base, other).series[0].changes[0]
-    assert one.p_corrected == one.p_value
-    report = composed(base, other, (9.0, 9.1, 9.2), series=2)
-    p_values = [change.p_value for series in report.series for change in series.changes]
-    corrected = [change.p_corrected for series in report.series for change in series.changes]
+def test_the_models_p_is_corrected_for_the_whole_table():
+    base, other, far = (10.0, 10.1, 10.2), (10.1, 10.2, 10.3), (10.15, 10.3, 10.4)
+    shared = {"kernels": (1, 1, 1)}
+    one = composed(base, other, kernels=(1, 1)).series[0].changes[0]
+    assert one.p_value < one.p_corrected
+    alone = [
+        change.p_corrected for change in composed(base, other, far, **shared).series[0].changes
+    ]
+    report = composed(base, other, far, series=2, **shared)
+    twice = [change.p_corrected for change in report.series[0].changes]
     assert report.tests == 4
-    assert corrected[0] == pytest.approx(2 * p_values[0])
-    assert corrected[1] == pytest.approx(4 * p_values[1])
-    assert "p (Holm) is corrected for 4 tests." in text(report)
+    assert all(more >= less for more, less in zip(twice, alone, strict=True))
+    assert "corrected for 4 tests." in text(report)
+
+
+def test_one_image_of_each_without_a_history_has_no_p_of_the_model():
+    report = composed((1.0, 2.0, 3.0), (2.0, 3.1, 4.0))
+    (change,) = report.series[0].changes
+    assert (change.p_corrected, report.tests) == (None, 0)
+    assert change.p_value is not None
 
 
 def test_one_that_has_too_few_values_keeps_nothing_from_the_others():
@@ -117,7 +126,7 @@ def test_one_that_has_too_few_values_keeps_nothing_from_the_others():
     (series,) = report.series
     assert [str(change.verdict) for change in series.changes] == ["undecided", "undecided"]
     assert series.changes[0].p_corrected is None
-    assert report.tests == 1
+    assert report.tests == 0
     (block,) = series.ministat
     assert "r2" not in block
     few = "sample has only 3 iterations: 5 or more are needed to trust its spread"

@@ -76,19 +76,50 @@ def test_two_images_of_each_side_show_that_nine_percent_is_worse() -> None:
     assert found.student.significant
 
 
-def test_students_verdict_says_which_sign_is_proven_where_the_size_is_not() -> None:
-    base, scatter = {0: [100.0, 100.4, 99.6]}, (0.0, 0.6, -0.6)
-    more = compare_sides(base, {0: [101.4 + off for off in scatter]}, None, ONE_IMAGE)
-    assert isinstance(more.verdict, Undecided)
-    assert (more.verdict.student, more.verdict.least) == ("better", 0.02)
-    assert more.verdict.needs is not None
+def test_one_image_of_each_without_a_history_says_students_sign_and_decides_nothing() -> None:
+    base, better = {0: [100.0, 100.4, 99.6]}, {0: [106.0, 106.6, 105.4]}
+    more = compare_sides(base, better, None, ONE_IMAGE)
+    assert more.verdict == Undecided(needs=None, student="better")
+    assert (more.separated, more.chance) == (False, None)
     less_is_better = replace(ONE_IMAGE, higher_is_better=False)
-    other = compare_sides(base, {0: [101.4 + off for off in scatter]}, None, less_is_better)
-    assert isinstance(other.verdict, Undecided)
-    assert other.verdict.student == "worse"
-    open_ = compare_sides(base, {0: [101.0 + 2 * off for off in scatter]}, None, ONE_IMAGE)
-    assert isinstance(open_.verdict, Undecided)
-    assert open_.verdict.student == "no sign"
+    assert compare_sides(base, better, None, less_is_better).verdict.student == "worse"
+    for alike in (0.0, 0.01):
+        found = compare_sides(side(0.0), side(alike), None, ONE_IMAGE)
+        assert found.verdict == Undecided(needs=None, student="no sign")
+
+
+@pytest.mark.parametrize("kind", ["runs", "images", "speeds"])
+def test_seven_alike_with_one_image_each_and_no_history_get_no_verdict(kind: str) -> None:
+    for seed in range(6):
+        rng = np.random.default_rng([20261128, seed])
+        luck = {
+            "runs": np.zeros(7),
+            "images": rng.normal(0, 0.016, 7),
+            "speeds": np.where(rng.random(7) < 0.5, -0.05, 0.0),
+        }[kind]
+        base, *others = ({0: np.exp(13 + x + rng.normal(0, 0.008, 5)).tolist()} for x in luck)
+        terms = replace(ONE_IMAGE, tests=6)
+        assert {compare_sides(base, it, None, terms).verdict.kind for it in others} == {"undecided"}
+
+
+def test_more_variants_ask_for_more_certainty() -> None:
+    same = replace(TERMS, layout=False)
+    base, new = side(0.0), side(-0.028)
+    alone, of_fifteen = (
+        compare_sides(base, new, LEARNT, replace(same, tests=tests)) for tests in (1, 15)
+    )
+    assert alone.chance == of_fifteen.chance
+    assert alone.chance <= 0.01 < 15 * of_fifteen.chance
+    assert (alone.verdict, type(of_fifteen.verdict)) == (Worse(), Undecided)
+
+
+def test_an_early_look_counts_for_less() -> None:
+    same = replace(TERMS, layout=False, images=False)
+    sides = side(0.0), side(-0.025)
+    on_the_way, at_once = (
+        compare_sides(*sides, LEARNT, replace(same, boots=boots)).chance for boots in (True, False)
+    )
+    assert on_the_way == pytest.approx(2 * 40 / 3 * at_once)
 
 
 @given(seed=SEEDS, effect=EFFECTS)
@@ -150,23 +181,9 @@ def test_an_image_that_contradicts_is_heeded_until_others_outvote_it() -> None:
     assert outvoted.verdict == Worse()
 
 
-def test_recorded_images_without_a_history_get_students_verdict_not_separated() -> None:
-    found = compare_sides(side(0.0), side(-0.09), None, ONE_IMAGE)
-    assert found.verdict == Worse()
-    assert not found.separated
-    assert found.student is not None
-    assert found.effect == pytest.approx(found.student.difference_percent / 100)
-    assert found.low == pytest.approx(found.effect - found.student.error_percent / 100)
-    alike = compare_sides(side(0.0), side(0.001), None, ONE_IMAGE)
-    assert alike.verdict == NoDifference(least=0.02)
-    unclear = compare_sides(side(0.0), side(0.01, scatter=(-0.02, 0, 0.03)), None, ONE_IMAGE)
-    assert isinstance(unclear.verdict, Undecided)
-    assert unclear.verdict.needs is not None
-    assert unclear.verdict.needs.images == 0
-
-
-def test_recorded_images_that_no_layout_explains_are_separated() -> None:
-    assert compare_sides(side(0.0), side(0.5), None, ONE_IMAGE).separated
+def test_one_image_of_each_is_believed_where_no_layout_explains_it() -> None:
+    found = compare_sides(side(0.0), side(0.5), None, ONE_IMAGE)
+    assert (found.verdict, found.separated) == (Better(), True)
     assert not compare_sides(side(0.0), side(-0.11), None, ONE_IMAGE).separated
 
 
@@ -181,8 +198,9 @@ def test_a_history_tells_that_recorded_images_differ_by_luck() -> None:
 
 def test_a_short_history_does_not_tell_how_far_layout_moves() -> None:
     short = replace(LEARNT, df_build=9.0)
-    assert compare_sides(side(0.0), side(-0.03), short, ONE_IMAGE).verdict == Worse()
-    assert compare_sides(side(0.0), side(-0.03), learn([]), ONE_IMAGE).verdict == Worse()
+    for noise in (short, learn([])):
+        found = compare_sides(side(0.0), side(-0.03), noise, ONE_IMAGE)
+        assert found.verdict == Undecided(needs=None, student="worse")
 
 
 def test_where_both_sides_boot_the_same_images_boots_alone_tell() -> None:

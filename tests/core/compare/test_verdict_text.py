@@ -35,14 +35,14 @@ from buildbot_bench.core.contrast import MOST, MoreOfEach
             "undecided: needs about 1 more boot of each",
         ),
         (
-            Undecided(needs=None, student="worse", least=0.1),
+            Undecided(needs=None, student="worse"),
             False,
-            "undecided whether by 10 % or more, worse by Student's t",
+            "cannot be decided with one image of each, worse by Student's t",
         ),
         (
-            Undecided(needs=None, student="no sign", least=0.02),
+            Undecided(needs=None, student="no sign"),
             False,
-            "undecided, no difference proven",
+            "cannot be decided with one image of each",
         ),
         (
             Undecided(needs=MoreOfEach(boots=MOST, images=MOST)),
