@@ -6,7 +6,7 @@ import argparse
 import re
 from importlib import import_module
 
-from buildbot_bench.cli import bisect, compare
+from buildbot_bench.cli import bisect, compare, judge
 from buildbot_bench.cli.ministat import USAGE
 
 # The module of each command in which a function `_parser` makes its parser.
@@ -27,7 +27,11 @@ def parsers() -> dict[str, argparse.ArgumentParser]:
         name: import_module(f"buildbot_bench.{place}")._parser() for name, place in _MODULES.items()
     }
     made |= {name: command.parser() for name, command in _TWO_WAYS.items()}
-    return dict(sorted({**made, "bench-ministat": _ministat()}.items()))
+    return dict(
+        sorted(
+            {**made, "bench-judge": judge.COMMAND.parser(), "bench-ministat": _ministat()}.items()
+        )
+    )
 
 
 def local_parsers() -> dict[str, argparse.ArgumentParser]:

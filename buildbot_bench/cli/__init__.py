@@ -1,1 +1,1 @@
-"""The commands that a person types: bench-bisect, bench-compare and bench-ministat."""
+"""The commands that a person types: bench-bisect, bench-compare, bench-judge and bench-ministat."""

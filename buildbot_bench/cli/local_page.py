@@ -30,6 +30,11 @@ def write_page(path: Path, report: Report | ComparisonReport) -> None:
         page = comparison_page(report)
     else:
         page = report_page(report, pictures_of(report))
+    write_text(path, page)
+
+
+def write_text(path: Path, page: str) -> None:
+    """Write a page that is made."""
     try:
         path.write_text(page, encoding="utf-8")
     except OSError as error:

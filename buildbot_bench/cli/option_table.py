@@ -1,4 +1,4 @@
-"""All options of bench-bisect and bench-compare, on a farm and with --local."""
+"""All options of bench-bisect and bench-compare, on a farm and with --local, and bench-judge's."""
 
 from __future__ import annotations
 
@@ -260,5 +260,37 @@ LOCAL_COMPARE: Sections = {
             positive,
             default=DEFAULT_IMAGES,
         ),
+    ),
+}
+
+JUDGE: Sections = {
+    "what is judged": (
+        Option(
+            "--metric NAME",
+            "series whose name holds it, or fits it as a pattern (default: all); may be repeated",
+            many=True,
+        ),
+        Option("--last N", "the newest N revisions alone", positive),
+        Option(
+            "--lower-is-better", "of all values (default: as unit or name say)", rivals="better"
+        ),
+        Option("--higher-is-better", "of all values", rivals="better"),
+        Option(
+            "--min-effect E",
+            "smallest change that matters, as 2%% or 0.02 (default 2%%)",
+            fraction,
+            default=0.02,
+        ),
+    ),
+    "the answer": (
+        Option("--json", "one JSON object; with --follow one a line"),
+        Option("--html FILE", "also as one page with a plot of each series", Path),
+        Option(
+            "--fail-on",
+            "a gate: the status is 1 where there is one, else 0; never is always 0",
+            choices=("regression", "change", "never"),
+        ),
+        Option("--follow", "judge again whenever a file grows; ends with what --fail-on names"),
+        Option("--poll TIME", SUPPRESS, duration_s, default=2.0),
     ),
 }

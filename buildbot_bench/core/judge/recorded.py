@@ -1,0 +1,213 @@
+"""The judge on a whole series that was measured elsewhere, where nothing can be measured again.
+
+Each revision is judged by what came before it, as on a farm. Boots that the judge asks for are
+taken from the neighbours: those of the new revision from the revisions after it, those of the old
+side from the ones before it. So it reports a change a few revisions late, and none that the next
+revisions do not show.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+
+from buildbot_bench.core.item import ItemUnderTest
+from buildbot_bench.core.judge.decide import judge
+from buildbot_bench.core.judge.model import (
+    Alarm,
+    JudgePolicy,
+    Nothing,
+    Remeasure,
+    Settled,
+    Suspicion,
+    Unfit,
+    Verdict,
+)
+from buildbot_bench.core.metric import Metric
+from buildbot_bench.core.model import learn
+from buildbot_bench.core.sample import Iteration, Sample
+
+_WINDOW = 200
+"""Revisions before the one that is judged. Chosen: the noise of 200 is known to 5 % of itself, and
+the judge compares no more than constants.MEMORY of them; with all of them a series of thousands
+takes the square of its length."""
+_MOST_LENT = 64
+"""Revisions after one whose values may be lent to it: _MAX_ROUNDS times a round's boots, rounded
+up (core/judge/rounds.py asks for twice `fresh` at most in all)."""
+_MAX_ROUNDS = 12
+"""Of questions about one revision, as on a farm (plugin/broker/judging.py)."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RecordedPoint:
+    """The values of one revision, in the order in which they were measured."""
+
+    label: str
+    values: tuple[float, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Recorded:
+    """A series, oldest revision first."""
+
+    name: str
+    metric: Metric
+    points: tuple[RecordedPoint, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Judged:
+    """What is said of the `place`th revision, and of those to the `last` that showed an alarm."""
+
+    place: int
+    last: int
+    verdict: Verdict
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JudgedSeries:
+    """A series with a verdict on each revision but the first, and by which policy."""
+
+    series: Recorded
+    policy: JudgePolicy
+    verdicts: tuple[Judged, ...]
+
+    @property
+    def alarms(self) -> Sequence[tuple[int, Alarm]]:
+        """Where each change was seen, and what is known of it."""
+        return [(o.place, o.verdict) for o in self.verdicts if isinstance(o.verdict, Alarm)]
+
+    @property
+    def suspicion(self) -> Suspicion | None:
+        """What the last revisions may hold; later ones would show it."""
+        last = self.verdicts[-1].verdict if self.verdicts else None
+        return last if isinstance(last, Suspicion) else None
+
+    @property
+    def unfit(self) -> str:
+        """Why no change can be seen at the end of the series, if none can."""
+        last = self.verdicts[-1].verdict if self.verdicts else None
+        if last is None:
+            return "one revision alone has no change"
+        return last.reason if isinstance(last, Unfit) else ""
+
+
+def judge_recorded(
+    series: Recorded, policy: JudgePolicy, earlier: Sequence[Judged] = ()
+) -> Iterator[Judged]:
+    """The verdict on each revision but the first, in their order, after those that are known.
+
+    A suspicion that stays one wants more revisions than the series has.
+    """
+    usual = median(len(point.values) for point in series.points) if series.points else 1
+    # Where each revision was measured as often as the judge asks, its own values are enough.
+    fresh = policy.fresh - (1 < policy.fresh <= usual)
+    policy = replace(policy, fresh=fresh, item=ItemUnderTest.COMMAND)
+    samples = [
+        Sample(
+            label=point.label,
+            position=place,
+            metric=series.metric,
+            iterations=tuple(Iteration(value=value) for value in point.values),
+        )
+        for place, point in enumerate(series.points)
+    ]
+    settled = [one for known in earlier if (one := _settled(known))]
+    place = earlier[-1].last + 1 if earlier else 1
+    while place < len(samples):
+        judged = _judge_one(samples, place, policy, settled)
+        if one := _settled(judged):
+            settled.append(one)
+        place = judged.last + 1
+        yield judged
+
+
+def final(judged: Sequence[Judged], length: int) -> Sequence[Judged]:
+    """Those verdicts that stay what they are when a series grows beyond this length."""
+    return [one for one in judged if one.place + _MOST_LENT < length]
+
+
+def _settled(judged: Judged) -> Settled | None:
+    verdict = judged.verdict
+    if isinstance(verdict, Alarm | Nothing) and verdict.began is not None:
+        return Settled(began=verdict.began, judged=judged.last)
+    return None
+
+
+def _judge_one(
+    samples: Sequence[Sample], place: int, policy: JudgePolicy, settled: Sequence[Settled]
+) -> Judged:
+    """The verdict on one revision, with as much of its neighbours as the judge asks for."""
+    first = max(0, place - _WINDOW)
+    level = max([first, *(one.began for one in settled)])  # older ones are of another level
+    noise = learn(samples[first:place])
+    known, new = (
+        [_at(one, one.position) for one in samples[first:place]],
+        _at(samples[place], place),
+    )
+    later = samples[place + 1 : place + 1 + _MOST_LENT]
+    beside = {place: iter(later)}
+    last = place
+    for turn in range(1, _MAX_ROUNDS + 1):
+        verdict = judge(known, new, noise, policy, settled)
+        if isinstance(verdict, Alarm):
+            return Judged(place=place, last=last, verdict=_placed(samples, verdict, level, last))
+        lent: list[Sample] = []
+        for wanted in verdict.remeasure if isinstance(verdict, Suspicion) else ():
+            older = iter(samples[level : wanted.position][::-1])
+            its = _lent(wanted, beside.setdefault(wanted.position, older), place + turn)
+            last += len(its) if wanted.position == place else 0
+            lent += its
+        if not lent:
+            return Judged(place=place, last=place, verdict=verdict)
+        known += lent
+    reason = "the revisions beside it neither show nor deny it"
+    return Judged(
+        place=place, last=place, verdict=Unfit(comparison=verdict.comparison, reason=reason)
+    )
+
+
+def _placed(samples: Sequence[Sample], alarm: Alarm, level: int, last: int) -> Alarm:
+    """The alarm with the first revision at the new level, by all revisions that showed it.
+
+    It is where those before lie nearest to the old level and those from there on to the new one.
+    """
+    logs = [_middle(one) for one in samples[level : last + 1]]
+    old = median(logs[: alarm.anchor - level + 1])
+    new = old + math.log1p(alarm.effect)
+    costs = [(abs(one - old), abs(one - new)) for one in logs]
+    began = min(
+        range(alarm.anchor + 1, last + 1),
+        key=lambda cut: (
+            sum(before for before, _ in costs[: cut - level])
+            + sum(after for _, after in costs[cut - level :])
+        ),
+    )
+    return replace(alarm, began=began, first=min(alarm.first, began))
+
+
+def _middle(sample: Sample) -> float:
+    """The logarithm of its median; the judge passes over what is not positive, and so does this."""
+    values = [value for value in sample.values if value > 0]
+    return math.log(median(values)) if values else math.nan
+
+
+def _lent(wanted: Remeasure, beside: Iterator[Sample], turn: int) -> list[Sample]:
+    """The values of neighbours, as if they were of the image that is asked for, measured now."""
+    lent: list[Sample] = []
+    while sum(len(one.values) for one in lent) < wanted.iterations:
+        if (one := next(beside, None)) is None:
+            break
+        lent.append(replace(_at(one, turn), position=wanted.position, image=wanted.image))
+    return lent
+
+
+def _at(sample: Sample, turn: int) -> Sample:
+    """The sample as measured in a turn of its own, one value after the other: order is all."""
+    told = (
+        replace(one, at_s=turn + 1 + number / (1 + len(sample.iterations)))
+        for number, one in enumerate(sample.iterations)
+    )
+    return replace(sample, iterations=tuple(told))
