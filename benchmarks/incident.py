@@ -21,9 +21,9 @@ from benchmarks.progress import counted
 from benchmarks.search_lab import Lab, World
 from benchmarks.search_runs import SEED, search
 from benchmarks.verdicts import of_mean
-from buildbot_bench.core.exact_prior import exact_weights
 from buildbot_bench.core.incident import Confirmation, Standing, confirmation
 from buildbot_bench.core.search import Evidence, Measurement, SearchPolicy
+from buildbot_bench.core.touched import exact_weights
 
 Result = TypeVar("Result")
 

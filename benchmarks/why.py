@@ -30,7 +30,7 @@ from buildbot_bench.core.sample import (
     Metric,
 )
 from buildbot_bench.demo.cli import SLOWER, make_vm_history
-from buildbot_bench.demo.embedded_history import CULPRIT, make_embedded_history
+from buildbot_bench.demo.generated_history import CULPRIT, make_embedded_history
 from buildbot_bench.lab.driver import Driver
 from buildbot_bench.lab.drivers.embedded import EmbeddedDriver, EmbeddedSettings
 from buildbot_bench.lab.drivers.qemu import QemuDriver

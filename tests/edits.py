@@ -8,9 +8,8 @@ from typing import Any
 
 from unidiff.patch import PatchSet
 
-from buildbot_bench.demo.embedded_history import SLOWDOWN as SLOWDOWN_PATCH
-from buildbot_bench.demo.generated_history import GeneratedCommit
-from buildbot_bench.demo.patched_history import source_files
+from buildbot_bench.demo.generated_history import SLOWDOWN as SLOWDOWN_PATCH
+from buildbot_bench.demo.generated_history import GeneratedCommit, source_files
 
 MAIN, NETIF, README = "src/main.c", "src/netif.c", "README.md"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from buildbot_bench.cli.exits import ExitStatus
+from buildbot_bench.cli.console import ExitStatus
 from buildbot_bench.lab.testbeds import load_testbeds
 from buildbot_bench.plugin.farm.series import all_series
 from buildbot_bench.workflow import load

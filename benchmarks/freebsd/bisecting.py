@@ -20,7 +20,7 @@ from benchmarks.freebsd.commits import BRANCH, CHECKSUM, Commits, make_commits
 from benchmarks.freebsd.showing import run_shown, say
 from benchmarks.freebsd.table import Figure, at_most
 from benchmarks.freebsd.workshop import Workshop
-from buildbot_bench.cli.credentials import Credentials, keep_login
+from buildbot_bench.cli.farm_access import Credentials, keep_login
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.demo.farm import USER, FarmPlan, LocalFarm
 from buildbot_bench.demo.processes import free_port

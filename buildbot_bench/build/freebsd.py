@@ -15,7 +15,7 @@ from typing import Literal
 from buildbot_bench.build import kernconf
 from buildbot_bench.build.running import BuildCommand
 from buildbot_bench.build.toolchains import Toolchain
-from buildbot_bench.core.build_failure import Stage
+from buildbot_bench.core.build_log import Stage
 
 Tool = Literal["make", "make.py"]
 TOOLS: tuple[Tool, ...] = ("make", "make.py")

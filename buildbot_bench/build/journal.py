@@ -9,8 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
-from buildbot_bench.core.build_failure import Stage, Stages, failure
-from buildbot_bench.core.build_log import Diagnosis
+from buildbot_bench.core.build_log import Diagnosis, Stage, Stages, failure
 from buildbot_bench.core.errors import BenchError
 
 _EVERY_S = 10.0  # a line in a log of Buildbot's, or on a terminal

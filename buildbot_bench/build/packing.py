@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from buildbot_bench.core import linker_hints
+from buildbot_bench.core import elf
 from buildbot_bench.core.errors import UntestableRevision
 from buildbot_bench.core.manifest import NAME, Manifest, write_manifest
 from buildbot_bench.core.neutral import neutral_digest
@@ -31,12 +31,12 @@ def files_below(directory: Path) -> dict[str, Path]:
 
 def write_hints(directory: Path) -> None:
     """Write the index of an installed kernel's modules, unless its own build system did."""
-    if (directory / linker_hints.NAME).exists():
+    if (directory / elf.NAME).exists():
         return
     modules = {path.name: path for path in directory.glob("*.ko") if not path.is_symlink()}
-    index = linker_hints.linker_hints({name: path.read_bytes() for name, path in modules.items()})
+    index = elf.linker_hints({name: path.read_bytes() for name, path in modules.items()})
     if index:
-        (directory / linker_hints.NAME).write_bytes(index)
+        (directory / elf.NAME).write_bytes(index)
 
 
 def pack(files: Mapping[str, Path], manifest: Manifest, output: Path) -> Manifest:

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from buildbot_bench.build.journal import Journal
-from buildbot_bench.core.build_failure import Stage
-from buildbot_bench.core.build_log import BuildLog
+from buildbot_bench.core.build_log import BuildLog, Stage
 from buildbot_bench.core.errors import InfraError
 
 

@@ -13,8 +13,13 @@ from typing import Any, Self
 
 import httpx
 
-from buildbot_bench.cli.credentials import Credentials, kept_login, read_credentials
-from buildbot_bench.cli.farm_access import NO_FARM, FarmAccess
+from buildbot_bench.cli.farm_access import (
+    NO_FARM,
+    Credentials,
+    FarmAccess,
+    kept_login,
+    read_credentials,
+)
 from buildbot_bench.core.errors import BenchError, InfraError, NotYetError, UsageError
 from buildbot_bench.core.legible import long_line, quoted
 

@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from buildbot_bench.api.requests import DEFAULT_ITERATIONS, ComparisonQuestion, Extension
-from buildbot_bench.cli.compare_values import labels_of, packed
 from buildbot_bench.cli.console import exit_status_of
 from buildbot_bench.cli.farm_access import FarmCommand, farm_access, in_repository
 from buildbot_bench.cli.local_arguments import COMPARE_HERE, parse_local_compare
 from buildbot_bench.cli.option_table import BEGIN, COMPARE, DECISIONS, START
+from buildbot_bench.cli.option_values import labels_of, packed
 from buildbot_bench.cli.options import CommandLine, TwoWays, form_of
 from buildbot_bench.cli.requests import (
     BootsWanted,

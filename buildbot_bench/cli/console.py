@@ -1,4 +1,4 @@
-"""The output of the farm's commands: the answer on stdout, all else on stderr."""
+"""The output of the farm's commands: answers, progress lines and exit statuses."""
 
 from __future__ import annotations
 
@@ -6,12 +6,74 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping
-from typing import Any, Self
+from collections.abc import Callable, Iterable, Mapping
+from enum import IntEnum
+from typing import Any, Generic, Protocol, Self, TextIO, TypeVar
 
-from buildbot_bench.cli.exits import ExitStatus
 from buildbot_bench.core.errors import BenchError, UsageError
 from buildbot_bench.core.legible import long_line, writable
+
+
+class ExitStatus(IntEnum):
+    """The statuses a script can rely on; the last two are the shell's 128 + SIGINT, + SIGPIPE."""
+
+    ANSWERED = 0
+    NO_DIFFERENCE = 1
+    USAGE = 2
+    INCONCLUSIVE = 3
+    INFRASTRUCTURE = 4
+    INTERRUPTED = 130
+    NOBODY_READS = 141
+
+
+_OF_STATE = {
+    "found": ExitStatus.ANSWERED,
+    "slope": ExitStatus.ANSWERED,
+    "done": ExitStatus.ANSWERED,
+    "not-reproduced": ExitStatus.NO_DIFFERENCE,
+    "inconclusive": ExitStatus.INCONCLUSIVE,
+    "untestable": ExitStatus.INCONCLUSIVE,
+    "rejected": ExitStatus.INCONCLUSIVE,
+    # A cancelled search leaves its suspects, like any other that ended before its answer.
+    "cancelled": ExitStatus.INCONCLUSIVE,
+    "failed": ExitStatus.INFRASTRUCTURE,
+}
+
+
+def exit_status(state: str) -> ExitStatus:
+    """The status for the state in which a search or a comparison ended; KeyError of another."""
+    return _OF_STATE[state]
+
+
+Seen = TypeVar("Seen")
+Seen_contra = TypeVar("Seen_contra", contravariant=True)
+
+
+class View(Protocol[Seen_contra]):
+    """Where something is shown while one waits for it."""
+
+    def show(self, seen: Seen_contra) -> None:
+        """Show it as it stands now."""
+
+    def notice(self, message: str) -> None:
+        """Something that a person should know, said once."""
+
+
+class LineView(Generic[Seen]):
+    """A view that prints the lines that `new` gives for each state: those not given before."""
+
+    def __init__(self, stream: TextIO, new: Callable[[Seen], Iterable[str]]) -> None:
+        self._stream, self._new = stream, new
+
+    def show(self, seen: Seen) -> None:
+        """Print what is new."""
+        for line in self._new(seen):
+            self.notice(line)
+
+    def notice(self, message: str) -> None:
+        """Print it as a line of its own."""
+        print(message, file=self._stream, flush=True)
+
 
 LINES_APART_S = 10.0
 

@@ -7,13 +7,11 @@ from urllib.parse import quote
 from buildbot_bench.api.searches import ForecastAsked, ProbeShown, RangeAsked, SearchShown
 from buildbot_bench.cli.answers import understood
 from buildbot_bench.cli.client import SEARCH, FarmClient, farm_at
-from buildbot_bench.cli.console import Waiting, say
+from buildbot_bench.cli.console import View, Waiting, say
 from buildbot_bench.cli.farm_access import FarmCommand
-from buildbot_bench.cli.farm_jobs import FarmJobs, JobWords
-from buildbot_bench.cli.follow import follow, when_ready
-from buildbot_bench.cli.progress import View
+from buildbot_bench.cli.farm_jobs import FarmJobs, JobWords, follow, when_ready
+from buildbot_bench.cli.live import SearchSeen, search_view
 from buildbot_bench.cli.requests import MarkSearch, ReleaseTestbed, StartSearch
-from buildbot_bench.cli.search_view import SearchSeen, search_view
 from buildbot_bench.cli.wording import (
     cost_text,
     forecast_text,

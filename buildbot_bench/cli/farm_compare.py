@@ -8,8 +8,7 @@ from pathlib import Path
 
 from buildbot_bench.api.comparisons import ComparisonBegun, ComparisonShown
 from buildbot_bench.api.states import AbTestState
-from buildbot_bench.cli.client import COMPARISON, FarmClient, farm_at
-from buildbot_bench.cli.comparison_answers import (
+from buildbot_bench.cli.answers import (
     approval_text,
     comparison_csv,
     comparison_outcome,
@@ -17,11 +16,10 @@ from buildbot_bench.cli.comparison_answers import (
     progress_line,
     read_files,
 )
-from buildbot_bench.cli.console import say
+from buildbot_bench.cli.client import COMPARISON, FarmClient, farm_at
+from buildbot_bench.cli.console import LineView, say
 from buildbot_bench.cli.farm_access import FarmCommand
-from buildbot_bench.cli.farm_jobs import FarmJobs, Fields, JobWords
-from buildbot_bench.cli.follow import follow
-from buildbot_bench.cli.progress import LineView
+from buildbot_bench.cli.farm_jobs import FarmJobs, Fields, JobWords, follow
 from buildbot_bench.cli.requests import DecideComparison, ExtendComparison, StartComparison
 from buildbot_bench.cli.wording import hours_text
 from buildbot_bench.core.errors import InfraError

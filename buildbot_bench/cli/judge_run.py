@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from buildbot_bench.cli.console import Waiting, answer, say
-from buildbot_bench.cli.exits import ExitStatus
+from buildbot_bench.cli.console import ExitStatus, Waiting, answer, say
 from buildbot_bench.cli.judge_input import read_series
 from buildbot_bench.cli.judge_view import as_json, as_text, changes_in_text, heading, sentences
 from buildbot_bench.cli.local_page import check_page, write_text

@@ -8,14 +8,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from buildbot_bench.cli.ci import outcome_of, tell_ci
-from buildbot_bench.cli.console import answer, say
-from buildbot_bench.cli.exits import ExitStatus
+from buildbot_bench.cli.console import ExitStatus, answer, say
+from buildbot_bench.cli.live import search_view
 from buildbot_bench.cli.local_arguments import LocalOptions, LocalTask
 from buildbot_bench.cli.local_expected import search_expected
 from buildbot_bench.cli.local_page import check_page, write_page
 from buildbot_bench.cli.local_view import LocalView
 from buildbot_bench.cli.local_workflow import task_of
-from buildbot_bench.cli.search_view import search_view
 from buildbot_bench.core.errors import BenchError, UsageError
 from buildbot_bench.core.evidence import SearchTerms
 from buildbot_bench.core.json_model import to_json

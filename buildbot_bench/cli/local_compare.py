@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 
+from buildbot_bench.cli.answers import comparison_csv
 from buildbot_bench.cli.ci import CiOutcome, tell_ci
-from buildbot_bench.cli.comparison_answers import comparison_csv
-from buildbot_bench.cli.comparison_view import comparison_view
-from buildbot_bench.cli.console import answer, say
-from buildbot_bench.cli.exits import ExitStatus
+from buildbot_bench.cli.console import ExitStatus, answer, say
+from buildbot_bench.cli.live import comparison_view
 from buildbot_bench.cli.local_arguments import LocalOptions, LocalTask
 from buildbot_bench.cli.local_bisect import (
     campaign_of,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from statistics import median
 
-from buildbot_bench.cli.console import answer
-from buildbot_bench.cli.exits import ExitStatus
+from buildbot_bench.cli.console import ExitStatus, answer
 from buildbot_bench.cli.local_view import forecast_of
 from buildbot_bench.cli.wording import forecast_text, hours_text
 from buildbot_bench.core.item import ItemUnderTest

@@ -15,8 +15,8 @@ from buildbot_bench.api.searches import (
 )
 from buildbot_bench.api.states import ProbeState, SearchState
 from buildbot_bench.api.texts import Nouns
-from buildbot_bench.cli.progress import LineView, View
-from buildbot_bench.cli.search_view import SearchSeen
+from buildbot_bench.cli.console import LineView, View
+from buildbot_bench.cli.live import SearchSeen
 from buildbot_bench.cli.wording import forecast_text
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.revision import Revision

@@ -1,16 +1,20 @@
-"""The values of options, read from their texts; argparse names the option in a complaint."""
+"""The values of options, read from their texts, and the variants of bench-compare."""
 
 from __future__ import annotations
 
 import re
 from argparse import ArgumentTypeError
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from buildbot_bench.cli.requests import BootsWanted
+from buildbot_bench.core.branches import branch_in, repository_named
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.limits import GIB, MIB, MOST_IMAGES
+from buildbot_bench.core.variant import Change, PatchFile, parse_variant, write_variant
 
 DEFAULT_FARM = "http://localhost:8010"
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
@@ -96,3 +100,42 @@ def farm_url(text: str) -> str:
             "the farm's URL holds a user", hint="name it with --user and --password-file"
         )
     return text
+
+
+def labels_of(given: Sequence[str]) -> dict[str, str]:
+    """Labels by variants; a tunable has an equals sign of its own, so the last one counts."""
+    labels: dict[str, str] = {}
+    for one in given:
+        variant, equals, label = one.rpartition("=")
+        if not equals or not variant:
+            raise UsageError(
+                f"--label {quoted(one)} names no variant", hint="as in --label r313448=IFLIB"
+            )
+        if variant in labels:
+            raise UsageError(f"{variant[:80]} is labelled twice", hint="say one of the two")
+        labels[variant] = label
+    return labels
+
+
+def packed(text: str, patches: dict[str, bytes]) -> str:
+    """The variant with its files read into `patches`, and named there without directories."""
+    repository, variant = repository_named(text)
+    spec = parse_variant(variant)
+    changes = tuple(_read(change, patches) for change in spec.changes)
+    return branch_in(repository, write_variant(replace(spec, changes=changes)))
+
+
+def _read(change: Change, patches: dict[str, bytes]) -> Change:
+    if not isinstance(change, PatchFile):
+        return change
+    from buildbot_bench.core.patch import check_patch  # noqa: PLC0415 - not for --help
+
+    path = Path(change.name).expanduser()
+    try:
+        body = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"cannot read the patch {change.name}: {error.strerror}") from error
+    check_patch(body, change.name)
+    if patches.setdefault(path.name, body) != body:
+        raise UsageError(f"two patches are called {path.name}", hint="rename one of them")
+    return PatchFile(name=path.name)

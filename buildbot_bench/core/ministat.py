@@ -1,4 +1,4 @@
-"""Student's t exactly as FreeBSD's ministat(1) computes it.
+"""Student's t exactly as FreeBSD's ministat(1) computes it, and Holm's correction.
 
 The arithmetic keeps ministat's order of operations (IEEE double, no fused multiply-add), so that
 the printed digits agree to the last. It follows the formulas since November 2016: two-pass
@@ -16,6 +16,24 @@ from operator import add
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.json_model import Count, Figure
 from buildbot_bench.core.legible import quoted
+
+
+def holm(p_values: Sequence[float]) -> tuple[float, ...]:
+    """The p values of m tests, each corrected so that all together err as one would; same order.
+
+    To call significant what is below alpha is wrong anywhere among true null hypotheses with a
+    probability of at most alpha, however the tests depend on each other. The i-th smallest is
+    multiplied by m - i + 1, is no less than a smaller one's, and at most 1: S. Holm, "A simple
+    sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6 (1979).
+    """
+    ascending = sorted(range(len(p_values)), key=lambda index: p_values[index])
+    corrected = [0.0] * len(p_values)
+    least = 0.0
+    for rank, index in enumerate(ascending):
+        least = max(least, min(1.0, (len(p_values) - rank) * p_values[index]))
+        corrected[index] = least
+    return tuple(corrected)
+
 
 CONFIDENCE_LEVELS = (80.0, 90.0, 95.0, 98.0, 99.0, 99.5)
 MIN_VALUES = 3

@@ -15,10 +15,16 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from buildbot_bench.cli.credentials import Credentials, keep_login
+from buildbot_bench.cli.farm_access import Credentials, keep_login
 from buildbot_bench.demo.farm import USER, FarmPlan, LocalFarm, serve
-from buildbot_bench.demo.generated_history import MAIN, GeneratedCommit, write_history
-from buildbot_bench.demo.patched_history import Change, patched_commits, read_changes
+from buildbot_bench.demo.generated_history import (
+    MAIN,
+    Change,
+    GeneratedCommit,
+    patched_commits,
+    read_changes,
+    write_history,
+)
 from buildbot_bench.demo.scenario import run_demo
 from buildbot_bench.demo.watching import Stopped, watched
 

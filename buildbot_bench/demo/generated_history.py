@@ -1,16 +1,25 @@
-"""Git repositories of generated commits, with the same hashes on any machine.
+"""Git repositories of generated commits, and of patches, with the same hashes anywhere.
 
 Commits carry notes of FreeBSD's Subversion era (`svn path=/head/; revision=311849`); each note is a
 commit of its own on refs/notes/commits, so that notes are published with their commits.
+
+r311840 to r311853: most are innocent, one makes the kernel slow by about a quarter, one does not
+compile, one crashes at start, and two change no byte of the program.
 """
 
 from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
+
+from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.legible import quoted
 
 MAIN = "main"
 BRANCH = f"refs/heads/{MAIN}"
@@ -118,3 +127,122 @@ def _signed(author: str, number: int) -> bytes:
 def _data(text: str) -> bytes:
     content = text.encode()
     return b"data %d\n%s\n" % (len(content), content)
+
+
+# What a developer built there.
+_NOT_SOURCES = ("kernel", ".o", ".d", ".order", ".read-files")
+_PACKAGE = resources.files("buildbot_bench.demo")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Change:
+    """A commit to be made; the texts of its patches are applied in their order."""
+
+    label: str
+    author: str
+    message: str
+    patches: tuple[str, ...] = ()
+
+
+def read_changes(history: str) -> tuple[Change, ...]:
+    """Return the changes in demo/histories/HISTORY, by their Subversion numbers."""
+    directory = _PACKAGE / "histories" / history
+    names = sorted(entry.name for entry in directory.iterdir() if entry.name.startswith("r"))
+    return tuple(_change(name, (directory / name).read_text(encoding="utf-8")) for name in names)
+
+
+def read_patch(history: str, name: str) -> str:
+    """Return the text of a patch that stands beside the changes of a history."""
+    return (_PACKAGE / "histories" / history / name).read_text(encoding="utf-8")
+
+
+def _change(name: str, text: str) -> Change:
+    head, _, patch = text.partition("\n---\n")
+    author, _, message = head.partition("\n\n")
+    return Change(
+        label=name.removesuffix(".patch"),
+        author=author.removeprefix("From: "),
+        message=message,
+        patches=(patch,),
+    )
+
+
+def patched_commits(
+    sources: str, first: Change, changes: Iterable[Change]
+) -> Iterator[GeneratedCommit]:
+    """Make a commit of the files in demo/SOURCES, then one of each change.
+
+    A patch that does not fit raises CalledProcessError.
+    """
+    files = source_files(sources)
+    yield _commit(first, files)
+    with tempfile.TemporaryDirectory() as name:
+        tree = Path(name)
+        git(tree, "init", "--quiet")  # else a repository around it is meant
+        for path, text in files.items():
+            (tree / path).parent.mkdir(exist_ok=True)
+            (tree / path).write_text(text, encoding="utf-8")
+        for change in changes:
+            paths = {path for patch in change.patches for path in _apply(tree, patch)}
+            changed = {path: (tree / path).read_text(encoding="utf-8") for path in sorted(paths)}
+            yield _commit(change, changed)
+
+
+def source_files(sources: str) -> dict[str, str]:
+    """Return the texts of the files in demo/SOURCES, by their paths."""
+    return dict(_texts(_PACKAGE / sources, ""))
+
+
+def _apply(tree: Path, patch: str) -> list[str]:
+    """Apply a patch; return the paths that it changes."""
+    counts = git(tree, "apply", "--apply", "--numstat", "-", given=patch)
+    return [line.split("\t")[2] for line in counts.splitlines()]
+
+
+def _commit(change: Change, files: dict[str, str]) -> GeneratedCommit:
+    return GeneratedCommit(
+        svn=int(change.label.removeprefix("r")),
+        author=change.author,
+        message=f"{change.message}\n",
+        files=files,
+    )
+
+
+def _texts(directory: Traversable, prefix: str) -> Iterator[tuple[str, str]]:
+    for entry in sorted(directory.iterdir(), key=lambda entry: entry.name):
+        if entry.is_dir():
+            yield from _texts(entry, f"{prefix}{entry.name}/")
+        elif not entry.name.endswith(_NOT_SOURCES):
+            yield f"{prefix}{entry.name}", entry.read_text(encoding="utf-8")
+
+
+IMPORT = Change(
+    label="r311840", author="alice", message="Import the embedded kernel: a packet forwarder"
+)
+SOURCES = "kernel"
+CHANGES = read_changes("embedded")
+SLOWDOWN = read_patch("embedded", "slowdown.patch")
+LABELS = (IMPORT.label, *(change.label for change in CHANGES))
+
+# What is true of the history, for whoever wants to know whether it was found out.
+CULPRIT = "r311849"
+DOES_NOT_COMPILE = frozenset({"r311846"})
+CRASHES = frozenset({"r311844"})
+UNCHANGED = frozenset({"r311843", "r311850"})  # the program is its predecessor's, byte for byte
+
+
+def make_embedded_history(path: Path, culprit: str = CULPRIT) -> dict[str, str]:
+    """Make the bare repository `path`; returns the hash of each label, oldest first.
+
+    `culprit` is the commit that gets the slowdown. The messages stay as they are: the one of
+    r311849 suggests what it need not do.
+    """
+    if culprit not in LABELS[1:]:
+        raise UsageError(
+            f"no commit {quoted(culprit)}", hint=f"there are {LABELS[1]} to {LABELS[-1]}"
+        )
+    planted = [
+        replace(change, patches=(*change.patches, SLOWDOWN)) if change.label == culprit else change
+        for change in CHANGES
+    ]
+    return write_history(path, list(patched_commits(SOURCES, IMPORT, planted)))

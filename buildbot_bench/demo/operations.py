@@ -126,8 +126,8 @@ def _backup(options: argparse.Namespace) -> int:
 
 
 def _restore(options: argparse.Namespace) -> int:
+    from buildbot_bench.demo.backup import restore  # noqa: PLC0415
     from buildbot_bench.demo.place import url_in  # noqa: PLC0415
-    from buildbot_bench.demo.restoring import restore  # noqa: PLC0415
 
     directory = options.dir.resolve()
     print(restore(options.backup.resolve(), directory, url_in(options.db, directory / "master")))
@@ -136,8 +136,8 @@ def _restore(options: argparse.Namespace) -> int:
 
 def _doctor(options: argparse.Namespace) -> int:
     from buildbot_bench.core.condition import Severity, findings  # noqa: PLC0415
-    from buildbot_bench.demo.doctoring import read_condition  # noqa: PLC0415
     from buildbot_bench.demo.place import place_of  # noqa: PLC0415
+    from buildbot_bench.demo.verifying import read_condition  # noqa: PLC0415
 
     found = findings(read_condition(place_of(options)))
     if options.json:

@@ -17,9 +17,8 @@ import httpx
 
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.core.legible import one_line
-from buildbot_bench.demo.embedded_history import LABELS, make_embedded_history
 from buildbot_bench.demo.farm import FarmPlan, LocalFarm
-from buildbot_bench.demo.generated_history import publish
+from buildbot_bench.demo.generated_history import LABELS, make_embedded_history, publish
 from buildbot_bench.demo.processes import Child, answers, must_be_free, wait_until
 from buildbot_bench.demo.watching import clear, watched
 from buildbot_bench.shipped import shipped

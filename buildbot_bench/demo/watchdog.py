@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from buildbot_bench.core.errors import BenchError
-from buildbot_bench.demo.leftovers import end_all
+from buildbot_bench.demo.processes import end_all
 
 
 def main(arguments: list[str]) -> int:

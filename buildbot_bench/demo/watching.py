@@ -18,8 +18,7 @@ from pathlib import Path
 from types import FrameType
 
 from buildbot_bench.core.errors import InfraError, UsageError
-from buildbot_bench.demo.leftovers import end_all, running
-from buildbot_bench.demo.processes import STOP_GRACE_S
+from buildbot_bench.demo.processes import STOP_GRACE_S, end_all, running
 from buildbot_bench.lab.locks import try_lock
 
 _SIGNALS = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)

@@ -18,8 +18,7 @@ from buildbot_bench.core.revision import Name, Particulars, Revision, RevisionRa
 from buildbot_bench.history import diff, fetching, names
 from buildbot_bench.history.chain import Chain
 from buildbot_bench.history.fetching import Progress
-from buildbot_bench.history.index import Index
-from buildbot_bench.history.lines import Lines, no_range
+from buildbot_bench.history.lines import Index, Lines, no_range
 from buildbot_bench.history.names import by_count
 from buildbot_bench.history.objects import (
     as_revision,

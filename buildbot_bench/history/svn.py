@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import IO
 
 from buildbot_bench.core.errors import InfraError
+from buildbot_bench.history.chain import OID_SIZE, OidTable, read_columns, write_columns
 from buildbot_bench.history.git import run_git, streaming_git
-from buildbot_bench.history.index_file import OID_SIZE, OidTable, read_columns, write_columns
 
 NOTES = "refs/notes/commits"
 # Changes of notes are kept beside the table until there are so many.

@@ -21,16 +21,14 @@ from buildbot_bench.plugin.buildbot_fixes.heartbeat import beat_on
 from buildbot_bench.plugin.farm import SERVICE_NAME, Farm
 from buildbot_bench.plugin.farm.first_repository import require_same_first
 from buildbot_bench.plugin.masters import Membership, StandingWork, put_back_own
-from buildbot_bench.plugin.operations.hangs import keep_hang, stacks_file, stacks_of
-from buildbot_bench.plugin.operations.heartbeat import Heartbeat
+from buildbot_bench.plugin.operations.hangs import Heartbeat, keep_hang, stacks_file, stacks_of
 from buildbot_bench.plugin.operations.ports import keep_ports
 from buildbot_bench.plugin.outbox.operator_mails import write_hang
 from buildbot_bench.plugin.pages.histories import Histories
 from buildbot_bench.plugin.private_files import make_private
 from buildbot_bench.plugin.rest.comparisons import ComparisonResource
 from buildbot_bench.plugin.rest.endpoints import register
-from buildbot_bench.plugin.rest.incidents import BenchIncident
-from buildbot_bench.plugin.rest.searches import Search
+from buildbot_bench.plugin.rest.searches import BenchIncident, Search
 from buildbot_bench.plugin.rest.testbeds import Testbed
 from buildbot_bench.plugin.rest.views import BenchView
 from buildbot_bench.plugin.structured_log import StructuredLog

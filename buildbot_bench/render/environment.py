@@ -1,7 +1,12 @@
-"""The Jinja2 environment, and the directory of its templates."""
+"""The Jinja2 environment: templates, quoting for Markdown, and the glossary's address.
+
+Both sites link, mention and embed words that look like it, and only code spans are safe in both
+(Phabricator takes no backslash), so a text that could be more than words becomes a code span.
+"""
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 
@@ -11,7 +16,54 @@ from buildbot_bench.core import figures
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.report import opinions, why_words, words
 from buildbot_bench.core.report.farm_mails import given_up_line, testbed_line
-from buildbot_bench.render import addresses, layout, quoting
+from buildbot_bench.render import layout
+
+PAGE = "plugins/bench/glossary.html"
+"""Where the page lies beneath the master's address."""
+
+_PAGES = "#/bench"  # behind the master's address, in that of each page of a farm
+
+
+def glossary_url(page: str | None) -> str:
+    """Where the glossary of a farm is, by the address of one of its pages.
+
+    Empty when there is no such address: a search without a farm has none.
+    """
+    master, found, _ = (page or "").partition(_PAGES)
+    return f"{master}{PAGE}" if found else ""
+
+
+_MORE_THAN_WORDS = re.compile(r"[`\[\]{}@#!|&\\*~]|://|<[A-Za-z/!?]|^>")
+_ADDRESS = re.compile(r"https?://[A-Za-z0-9._~:/?#=&%+-]+")
+_BACKTICKS = re.compile(r"`+")
+
+
+def code(text: str) -> str:
+    """A code span that holds any one line; a backtick, which would end it, becomes a quote."""
+    return f"`{text.replace('`', chr(39))}`"
+
+
+def cell(text: str) -> str:
+    """The same in a table, where GitHub sees a column's end even in a code span."""
+    return code(text.replace("|", "/"))
+
+
+def prose(text: str) -> str:
+    """A sentence as it is, or as a code span when it holds more than words and figures."""
+    return code(text) if _MORE_THAN_WORDS.search(text) else text
+
+
+def link(text: str) -> str:
+    """A web address as it is, so that it becomes a link; a code span for all else."""
+    return text if _ADDRESS.fullmatch(text) else code(text)
+
+
+def fence(text: str) -> str:
+    """A block of lines as they are, between fences longer than any in it."""
+    longest = max(map(len, _BACKTICKS.findall(text)), default=0)
+    ticks = "`" * max(3, longest + 1)
+    return f"{ticks}\n{text}\n{ticks}"
+
 
 _PACKAGE = Path(__file__).parent.parent
 _HOMES = (_PACKAGE / "_templates", _PACKAGE.parent / "templates")  # installed; in a checkout
@@ -48,9 +100,9 @@ def environment() -> Environment:
     made.filters.update(
         testbed_line=testbed_line,
         given_up_line=given_up_line,
-        cell=quoting.cell,
+        cell=cell,
         changed_lines=why_words.changed_lines,
-        code=quoting.code,
+        code=code,
         cost_change=why_words.cost_change,
         cost_figure=why_words.cost_figure,
         cost_title=why_words.cost_title,
@@ -58,10 +110,10 @@ def environment() -> Environment:
         cost=words.cost,
         duration=words.duration,
         extent=words.extent,
-        fence=quoting.fence,
-        glossary_url=addresses.glossary_url,
+        fence=fence,
+        glossary_url=glossary_url,
         function_place=why_words.function_place,
-        link=quoting.link,
+        link=link,
         overlap=why_words.overlap,
         moment=layout.moment,
         named=words.named,
@@ -69,7 +121,7 @@ def environment() -> Environment:
         in_words=figures.unit_in_words,
         percent=words.percent,
         points=why_words.points,
-        prose=quoting.prose,
+        prose=prose,
         quantity=words.quantity,
         reach=words.reach,
         sentence=words.sentence,

@@ -1,18 +1,50 @@
-"""Reports and comparisons as HTML that loads nothing, and as Markdown for comments."""
+"""Reports, comparisons, the glossary and badges as HTML and SVG that load nothing."""
 
 from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+
+from markdown_it import MarkdownIt
 
 from buildbot_bench.core.compare import ComparisonReport, SeriesReport
 from buildbot_bench.core.compare.text import explanation, headline, image_lines, measured, table
 from buildbot_bench.core.report import Report
 from buildbot_bench.core.report.words import count
 from buildbot_bench.render.environment import environment
-from buildbot_bench.render.picture import Picture
+from buildbot_bench.render.mime import Picture
 from buildbot_bench.render.plots import BoxGroup, distribution
+from buildbot_bench.shipped import shipped
+
+# Verdana at 11 px, on average; a picture inside an <img> cannot ask the browser.
+_CHARACTER_PX = 7
+_PADDING_PX = 12
+
+
+class Tone(StrEnum):
+    """The right half's colour: the colour-blind can distinguish all; white letters are readable."""
+
+    CALM = "#00639c"
+    BUSY = "#6b6b6b"
+    ALARM = "#b3450b"
+
+
+def badge_svg(label: str, words: str, tone: Tone) -> str:
+    """The picture as SVG text; the words may be a stranger's."""
+    left, right = (_PADDING_PX + _CHARACTER_PX * len(text) for text in (label, words))
+    template = environment().get_template("badge.svg")
+    return template.render(label=label, words=words, colour=tone.value, left=left, right=right)
+
+
+@cache
+def glossary_html() -> str:
+    """The whole page, which loads nothing; HTML within the Markdown is escaped."""
+    text = shipped("docs/reference/glossary.md").read_text(encoding="utf-8")
+    body = MarkdownIt("commonmark", {"html": False}).render(text)
+    return environment().get_template("glossary.html").render(body=body)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

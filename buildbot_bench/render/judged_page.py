@@ -10,7 +10,7 @@ from buildbot_bench.core.model import learn
 from buildbot_bench.core.sample import Iteration, Sample
 from buildbot_bench.render.environment import environment
 from buildbot_bench.render.html import held
-from buildbot_bench.render.picture import Picture
+from buildbot_bench.render.mime import Picture
 from buildbot_bench.render.plots import HistoryMark, HistoryMarkKind, HistoryPoint, history
 
 _MOST_PLOTS = 100

@@ -11,8 +11,7 @@ from buildbot_bench.core.report import Report
 from buildbot_bench.core.report.words import digest_subject
 from buildbot_bench.render.environment import environment
 from buildbot_bench.render.html import report_html
-from buildbot_bench.render.mime import Envelope, parse_address, write_message
-from buildbot_bench.render.picture import Picture
+from buildbot_bench.render.mime import Envelope, Picture, parse_address, write_message
 from buildbot_bench.render.text import report_text
 
 __all__ = [

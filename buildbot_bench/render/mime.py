@@ -15,7 +15,24 @@ from email.utils import format_datetime
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.legible import one_line, quoted
-from buildbot_bench.render.picture import Picture
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Picture:
+    """A PNG, the name by which the HTML finds it, and what it shows in words.
+
+    `name` is letters, digits and signs of a file's name; `alternative` is for who sees no picture.
+    """
+
+    name: str
+    png: bytes
+    alternative: str
+
+    @property
+    def content_id(self) -> str:
+        """The Content-ID without its angle brackets; unique within one mail, which is enough."""
+        return f"{self.name}@bench.invalid"
+
 
 # Twisted's client does not ask for 8BITMIME, so a message must not need it.
 _POLICY = SMTP.clone(cte_type="7bit")

@@ -17,8 +17,7 @@ from buildbot_bench.core.report.words import percent, quantity
 from buildbot_bench.render.environment import environment
 from buildbot_bench.render.html import ReportFragment
 from buildbot_bench.render.layout import moment, wrap
-from buildbot_bench.render.mime import Envelope, write_message
-from buildbot_bench.render.picture import Picture
+from buildbot_bench.render.mime import Envelope, Picture, write_message
 
 Notice = (
     QuarantineReport

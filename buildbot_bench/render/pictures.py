@@ -8,7 +8,7 @@ from statistics import median
 from buildbot_bench.core.report import ImageValues, Level, Report, StepReport
 from buildbot_bench.core.report.words import count, quantity
 from buildbot_bench.render.html import ReportFragment, report_fragment
-from buildbot_bench.render.picture import Picture
+from buildbot_bench.render.mime import Picture
 from buildbot_bench.render.plots import (
     BoxGroup,
     HistoryMark,

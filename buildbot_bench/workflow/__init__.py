@@ -11,9 +11,14 @@ from buildbot_bench.workflow.jobs import (
 from buildbot_bench.workflow.load import load
 from buildbot_bench.workflow.model import DeclaredTestbed, Regression, Workflow
 from buildbot_bench.workflow.notify import GitHub, Notify, Phabricator
-from buildbot_bench.workflow.repositories import RepositoryEntry, WatchedRepository
+from buildbot_bench.workflow.repositories import (
+    Push,
+    RepositoryEntry,
+    Schedule,
+    Triggers,
+    WatchedRepository,
+)
 from buildbot_bench.workflow.settings import Control, Mail
-from buildbot_bench.workflow.triggers import Push, Schedule, Triggers
 
 __all__ = [
     "BenchJob",

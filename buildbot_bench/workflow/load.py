@@ -19,10 +19,9 @@ from buildbot_bench.core.limits import (
     WORKFLOW_NODES,
     spoken,
 )
-from buildbot_bench.workflow.locating import duplicates, expressions, locate
 from buildbot_bench.workflow.model import Workflow
 from buildbot_bench.workflow.outlines import relation_problems
-from buildbot_bench.workflow.problems import problems
+from buildbot_bench.workflow.problems import duplicates, expressions, locate, problems
 from buildbot_bench.workflow.relations import Place, Problem
 
 # Whoever writes more has read enough of them.

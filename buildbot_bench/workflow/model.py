@@ -40,7 +40,11 @@ from buildbot_bench.workflow.notify import Notify, notify_problems
 from buildbot_bench.workflow.outlines import outline
 from buildbot_bench.workflow.relations import job_problems, require, testbed_problems
 from buildbot_bench.workflow.repositories import (
+    Concurrency,
+    On,
+    Push,
     RepositoryEntry,
+    Triggers,
     Url,
     WatchedRepository,
     form_problems,
@@ -57,7 +61,6 @@ from buildbot_bench.workflow.settings import (
     control_problems,
     owner_problems,
 )
-from buildbot_bench.workflow.triggers import Concurrency, On, Push, Triggers
 
 # A URL, or ssh's user@host:path.
 _REMOTE = re.compile(r"[a-z][a-z0-9+]*://.+|[^/\s:]+@[^/\s:]+:.+", re.IGNORECASE)

@@ -1,4 +1,4 @@
-"""The repositories of bench.yml, and the branches that are watched of each.
+"""The repositories of bench.yml, their branches, and the triggers that start measurements.
 
 The first one's branches keep their plain names, so that a farm that comes to watch another
 repository keeps all measurements. The others' are called `ports:main`.
@@ -9,14 +9,170 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    StringConstraints,
+    field_validator,
+    model_validator,
+)
 
-from buildbot_bench.core.branches import branch_in, name_in_repository, repository_of
-from buildbot_bench.workflow.fields import BranchPattern, Model, OneOrMore, PathPattern, Text
+from buildbot_bench.core.branches import (
+    branch_in,
+    is_literal,
+    name_in_repository,
+    repository_of,
+    selected_branches,
+)
+from buildbot_bench.core.cron import parse_cron
+from buildbot_bench.core.errors import UsageError
+from buildbot_bench.workflow.fields import (
+    ANY_BRANCH_PATTERN,
+    BranchPattern,
+    Model,
+    OneOrMore,
+    PathPattern,
+    Switch,
+    Text,
+)
 from buildbot_bench.workflow.relations import Problem
-from buildbot_bench.workflow.triggers import Push, something_is_taken
+
+MOST_SCHEDULES = 50
+
+
+def something_is_taken(patterns: tuple[str, ...]) -> tuple[str, ...]:
+    """The patterns."""
+    if all(pattern.startswith("!") for pattern in patterns):
+        raise ValueError("takes nothing: a pattern without '!' must come first")
+    return patterns
+
+
+class Push(Model):
+    """Which commits are measured as they arrive."""
+
+    branches: OneOrMore[BranchPattern] = ("main",)
+    """The branches that are watched: names, and patterns as GitHub has them, the trunk first.
+    Each has a history of its own from where it parts from those before it."""
+    paths: OneOrMore[PathPattern] = ()
+    """Only commits that touch one of these are measured; GitHub's patterns. Empty: any."""
+    paths_ignore: OneOrMore[PathPattern] = ()
+    """Paths that do not count as touched."""
+
+    @property
+    def is_of_patterns(self) -> bool:
+        """Whether branches may come that are watched though no word here is their name."""
+        return any(map(_is_pattern, self.branches))
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The branches that are watched by name."""
+        return tuple(branch for branch in self.branches if not _is_pattern(branch))
+
+    def watched(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Those of some branches that are watched, in the file's order."""
+        return selected_branches(self.branches, names)
+
+    @field_validator("branches", "paths", "paths_ignore")
+    @classmethod
+    def _something_is_taken(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
+        return something_is_taken(patterns)
+
+
+def _is_pattern(branch: str) -> bool:
+    return not is_literal(branch)
+
+
+def _as_mapping(triggers: Any) -> Any:
+    """`on: push` and `on: [push]` are `on: {push: }`."""
+    match triggers:
+        case str():
+            triggers = {triggers: None}
+        case list():
+            triggers = dict.fromkeys(map(str, triggers))
+    if isinstance(triggers, dict):
+        return {key: {} if value is None else value for key, value in triggers.items()}
+    return triggers
+
+
+class Dispatch(Model):
+    """GitHub's "by hand"; it takes no inputs here."""
+
+
+def _cron(text: str) -> str:
+    try:
+        parse_cron(text)
+    except UsageError as error:
+        raise ValueError(str(error)) from error
+    return text
+
+
+Cron = Annotated[str, AfterValidator(_cron)]
+
+
+class Schedule(Model):
+    """When the tip of a branch is measured though nothing arrived."""
+
+    cron: Cron
+    """GitHub's five fields, in UTC: '0 3 * * *' is each night at three."""
+    branch: Annotated[str, StringConstraints(pattern=ANY_BRANCH_PATTERN)] | None = None
+    """The branch; the first of on.push.branches unless it is named. A branch of another repository
+    than the first is `ports:main`."""
+
+
+class Concurrency(Model):
+    """What becomes of commits that wait to be measured when others arrive."""
+
+    cancel_in_progress: Switch = False
+    """true: a push drops what earlier pushes to its branch wait for; only what has begun goes on.
+    A search looks at the commits that were passed over when one of them made a difference."""
+
+
+class Triggers(Model):
+    """What starts measurements."""
+
+    push: Push | None = None
+    """Commits that arrive."""
+    schedule: Annotated[tuple[Schedule, ...], Field(min_length=1, max_length=MOST_SCHEDULES)] = ()
+    """Times at which the tip of a branch is measured by fresh boots, whatever arrived."""
+    workflow_dispatch: Annotated[Dispatch | None, Field(alias="workflow_dispatch")] = None
+    """People, who may start searches."""
+    breakage: Switch = True
+    """Three commits in a row that do not build, or do not boot: the farm searches by itself for the
+    one that broke the branch, and mails it. false: it does not."""
+
+    @property
+    def followed(self) -> Push:
+        """The branches whose history is read, be it that their pushes are measured or not."""
+        if self.push is not None:
+            return self.push
+        named = dict.fromkeys(
+            one.branch or Push().branches[0]
+            for one in self.schedule
+            if not repository_of(one.branch or "")
+        )
+        return Push(branches=tuple(named)) if named else Push()
+
+    @model_validator(mode="after")
+    def _scheduled_branches_are_followed(self) -> Self:
+        for schedule in self.schedule:
+            if not schedule.branch or repository_of(schedule.branch):
+                continue  # whose branches bench.yml names elsewhere
+            if not self.followed.watched([schedule.branch]):
+                raise ValueError(
+                    f"'push' does not take the branch '{schedule.branch}' of 'schedule'"
+                )
+        return self
+
+
+_Trigger = Literal["push", "workflow_dispatch"]
+On = Annotated[
+    Triggers,
+    BeforeValidator(_as_mapping, json_schema_input_type=Triggers | _Trigger | list[_Trigger]),
+]
+
 
 MOST_REPOSITORIES = 16
 """Each is asked for news once a minute, and has a mirror of its own."""

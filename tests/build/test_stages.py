@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from buildbot_bench.build.journal import Journal
-from buildbot_bench.core.build_failure import Stage
+from buildbot_bench.core.build_log import Stage
 from tests.build.builder import DONE, ILL, UNTESTABLE, USAGE, needs_clang
 
 CONFIG = "usr.sbin/config/main.c"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from buildbot_bench.cli.client import SEARCH, FarmClient, FarmUnreachableError
-from buildbot_bench.cli.credentials import Credentials
+from buildbot_bench.cli.farm_access import Credentials
 from buildbot_bench.core.errors import InfraError, UsageError
 from tests.fakes.farm import FakeFarm, User
 

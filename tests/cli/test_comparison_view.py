@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from buildbot_bench.cli.comparison_view import ComparisonLines
-from buildbot_bench.cli.progress import LineView
+from buildbot_bench.cli.console import LineView
+from buildbot_bench.cli.live import ComparisonLines
 from buildbot_bench.local.comparing import ComparisonCourse, VariantCourse
 from tests.gitrepo import Commit, make_repository
 

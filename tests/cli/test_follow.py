@@ -11,10 +11,10 @@ import pytest
 from buildbot_bench.api.searches import SearchShown
 from buildbot_bench.api.states import SearchState
 from buildbot_bench.cli.client import SEARCH, FarmUnreachableError, JobKind
+from buildbot_bench.cli.console import LineView
 from buildbot_bench.cli.farm_bisect import Look
-from buildbot_bench.cli.follow import LONGEST_PAUSE_S, Pace, follow
-from buildbot_bench.cli.progress import LineView
-from buildbot_bench.cli.search_view import SearchLines
+from buildbot_bench.cli.farm_jobs import LONGEST_PAUSE_S, Pace, follow
+from buildbot_bench.cli.live import SearchLines
 from buildbot_bench.core.errors import InfraError, UsageError
 from tests.fakes.rehearsal import REPORT, STORY, TEXT, FakeSearch
 

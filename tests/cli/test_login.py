@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from buildbot_bench.cli.credentials import Credentials, keep_login, kept_login
+from buildbot_bench.cli.farm_access import Credentials, keep_login, kept_login
 from tests.fakes.farm import FakeFarm, User
 
 Bisect = Callable[..., int]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from buildbot_bench.cli.ministat_input import Column, atoi, read_dataset, strtod, strtol
+from buildbot_bench.cli.ministat import Column, atoi, read_dataset, strtod, strtol
 from buildbot_bench.core.errors import UsageError
 
 

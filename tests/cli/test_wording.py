@@ -10,8 +10,8 @@ from buildbot_bench.api.searches import ForecastShown, ProbeShown, SearchShown
 from buildbot_bench.api.states import SearchState
 from buildbot_bench.api.texts import Nouns
 from buildbot_bench.cli.answers import understood
-from buildbot_bench.cli.exits import exit_status
-from buildbot_bench.cli.search_view import range_bar
+from buildbot_bench.cli.console import exit_status
+from buildbot_bench.cli.live import range_bar
 from buildbot_bench.cli.wording import (
     hours_text,
     remaining_text,

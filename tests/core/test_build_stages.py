@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from buildbot_bench.core.build_failure import Stage, Stages
+from buildbot_bench.core.build_log import Stage, Stages
 
 RULE = "-" * 62
 BOOTSTRAP = ["checking for gcc... /usr/bin/cc", "Finished bootstrapping bmake..."]

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.exact_prior import exact_levels, exact_weights
 from buildbot_bench.core.incident import (
     AlarmedSeries,
     bits_per_boot,
@@ -34,6 +33,7 @@ from buildbot_bench.core.search import (
     SearchPolicy,
     plan,
 )
+from buildbot_bench.core.touched import exact_levels, exact_weights
 
 FORWARDING = AlarmedSeries(
     testbed="apu", workload="forwarding", unit="pps", configuration="main",

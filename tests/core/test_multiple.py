@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from buildbot_bench.core.multiple import holm
+from buildbot_bench.core.ministat import holm
 
 P_VALUES = st.lists(st.floats(0.0, 1.0), max_size=16)
 

@@ -15,8 +15,7 @@ from pathlib import Path
 import pytest
 
 from buildbot_bench.core.errors import InfraError, UsageError
-from buildbot_bench.demo.leftovers import end_all, running
-from buildbot_bench.demo.processes import Child
+from buildbot_bench.demo.processes import Child, end_all, running
 from buildbot_bench.demo.watching import watched
 from buildbot_bench.lab.job import Job
 from buildbot_bench.lab.runner import Request

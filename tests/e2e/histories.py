@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from buildbot_bench.demo.cli import make_replay_history
-from buildbot_bench.demo.embedded_history import SOURCES
-from buildbot_bench.demo.generated_history import GeneratedCommit, write_history
+from buildbot_bench.demo.generated_history import SOURCES, GeneratedCommit, write_history
 from tests.e2e.replay_farm import History
 from tests.edits import Change, edited_commits
 

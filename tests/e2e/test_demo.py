@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from buildbot_bench.demo import scenario
-from buildbot_bench.demo.embedded_history import CRASHES, DOES_NOT_COMPILE
+from buildbot_bench.demo.generated_history import CRASHES, DOES_NOT_COMPILE
 from buildbot_bench.demo.processes import free_port
 from tests.e2e.replay_farm import DEADLINE_S, end_processes_in, processes_in
 from tests.readme import CHECKOUT

@@ -13,8 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from buildbot_bench.demo.embedded_history import LABELS, make_embedded_history
-from buildbot_bench.demo.generated_history import publish
+from buildbot_bench.demo.generated_history import LABELS, make_embedded_history, publish
 from buildbot_bench.demo.processes import answers, free_port
 from tests.crossbar_router import crossbar
 from tests.e2e.inbox import Inbox

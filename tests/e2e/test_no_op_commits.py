@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from buildbot_bench.demo.embedded_history import CHANGES
+from buildbot_bench.demo.generated_history import CHANGES
 from tests.e2e.embedded import embed
 from tests.e2e.histories import edited_history
 from tests.e2e.replay_farm import ReplayFarm, Shape

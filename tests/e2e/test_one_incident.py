@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from buildbot_bench.demo.embedded_history import CULPRIT, LABELS, make_embedded_history
+from buildbot_bench.demo.generated_history import CULPRIT, LABELS, make_embedded_history
 from tests.e2e.embedded import embed
 from tests.e2e.farms import module_farms
 from tests.e2e.inbox import Inbox, plain

@@ -9,10 +9,8 @@ import pytest
 import sqlalchemy as sa
 
 from buildbot_bench.core.condition import findings
-from buildbot_bench.demo.backup import make_backup
-from buildbot_bench.demo.doctoring import read_condition
-from buildbot_bench.demo.restoring import restore
-from buildbot_bench.demo.verifying import verify
+from buildbot_bench.demo.backup import make_backup, restore
+from buildbot_bench.demo.verifying import read_condition, verify
 from tests.databases import new_database, postgresql_server
 from tests.e2e.checks import (
     assert_each_iteration_is_there_once,

@@ -19,8 +19,7 @@ from typing import Any
 import httpx
 import pytest
 
-from buildbot_bench.demo.embedded_history import LABELS, make_embedded_history
-from buildbot_bench.demo.generated_history import publish
+from buildbot_bench.demo.generated_history import LABELS, make_embedded_history, publish
 from buildbot_bench.demo.processes import free_port
 from tests.asking import ASKED
 from tests.e2e.replay_farm import end_processes_in

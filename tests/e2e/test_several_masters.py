@@ -8,7 +8,7 @@ import time
 import pytest
 
 from buildbot_bench.core.condition import findings
-from buildbot_bench.demo.doctoring import read_condition
+from buildbot_bench.demo.verifying import read_condition
 from buildbot_bench.plugin.masters.membership import BEAT_S, HOLD_S
 from tests.chaos.masters import Ledger, kill_through_a_search, what_contradicts
 from tests.chaos.several_masters import SeveralMasters

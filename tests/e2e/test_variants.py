@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from buildbot_bench.demo.embedded_history import make_embedded_history
 from buildbot_bench.demo.farm import USER
+from buildbot_bench.demo.generated_history import make_embedded_history
 from tests.e2e.checks import steps_of
 from tests.e2e.embedded import embed
 from tests.e2e.queued_frames import BASE, queue_edits, share_at, unlucky_share

@@ -15,8 +15,7 @@ from pathlib import Path
 
 from twisted.internet import protocol, reactor
 
-from buildbot_bench.plugin.operations.hangs import keep_hang, stacks_file
-from buildbot_bench.plugin.operations.heartbeat import Heartbeat
+from buildbot_bench.plugin.operations.hangs import Heartbeat, keep_hang, stacks_file
 
 
 def stand_still() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from buildbot_bench.demo.cli import CHANGES, IMPORT, SOURCES
-from buildbot_bench.demo.patched_history import patched_commits
+from buildbot_bench.demo.generated_history import patched_commits
 from tests.edits import Edit, edited
 
 PROGRAM = "qemu-system-x86_64"

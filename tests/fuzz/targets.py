@@ -19,12 +19,12 @@ from buildbot_bench.archives.contents import contents
 from buildbot_bench.cli.answers import understood
 from buildbot_bench.cli.bisect import parse_bisect
 from buildbot_bench.cli.compare import parse_compare
-from buildbot_bench.cli.ministat_input import Column, read_dataset
+from buildbot_bench.cli.ministat import Column, read_dataset
 from buildbot_bench.core import elf
 from buildbot_bench.core.build_log import BuildLog
 from buildbot_bench.core.cron import parse_cron
+from buildbot_bench.core.elf import linker_hints
 from buildbot_bench.core.legible import long_line, one_line, several_lines, spelled_out
-from buildbot_bench.core.linker_hints import linker_hints
 from buildbot_bench.core.manifest import parse_manifest
 from buildbot_bench.core.neutral import neutral_digest
 from buildbot_bench.core.patch import read_diff

@@ -8,15 +8,16 @@ import pytest
 
 from buildbot_bench.core.errors import UntestableRevision, UsageError
 from buildbot_bench.demo.cli import make_recorded_history, make_replay_history
-from buildbot_bench.demo.embedded_history import (
+from buildbot_bench.demo.generated_history import (
     CRASHES,
     CULPRIT,
     DOES_NOT_COMPILE,
     LABELS,
     UNCHANGED,
+    git,
     make_embedded_history,
+    publish,
 )
-from buildbot_bench.demo.generated_history import git, publish
 from buildbot_bench.lab.drivers.embedded import EmbeddedDriver, EmbeddedSettings
 from buildbot_bench.lab.dut import Dut
 from buildbot_bench.lab.files import sha256

@@ -7,8 +7,8 @@ import re
 import pytest
 
 from buildbot_bench.api.searches import SearchShown
+from buildbot_bench.cli.live import SearchSeen
 from buildbot_bench.cli.local_view import LocalView
-from buildbot_bench.cli.search_view import SearchSeen
 from buildbot_bench.cli.wording import remaining_text
 from buildbot_bench.local.bisecting import Bisection, SearchCourse
 from tests.fakes.local_bench import ReadMeasurer, SilentWatcher

@@ -19,7 +19,7 @@ from buildbot_bench.plugin.broker.issue import Issuer
 from buildbot_bench.plugin.broker.judging import MAX_ROUNDS, Judging
 from buildbot_bench.plugin.db.states import SearchKind
 from buildbot_bench.plugin.queries.breakage_views import breakage_report, recovery_report
-from buildbot_bench.plugin.queries.commit_contrasts import commit
+from buildbot_bench.plugin.queries.commit_views import commit
 from buildbot_bench.plugin.queries.comparisons import ComparisonViews
 from buildbot_bench.plugin.queries.lab import lab
 from buildbot_bench.plugin.queries.overview import overview

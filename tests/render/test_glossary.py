@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
-from buildbot_bench.render.addresses import PAGE, glossary_url
-from buildbot_bench.render.glossary import glossary_html
-from buildbot_bench.render.html import report_html, report_markdown
+from buildbot_bench.render.environment import PAGE, glossary_url
+from buildbot_bench.render.html import glossary_html, report_html, report_markdown
 from buildbot_bench.render.text import report_text
 from tests.fakes import reports
 

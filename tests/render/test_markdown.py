@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from buildbot_bench.core.legible import one_line
 from buildbot_bench.core.report import compose
+from buildbot_bench.render.environment import cell, code, fence, link, prose
 from buildbot_bench.render.html import report_markdown
-from buildbot_bench.render.quoting import cell, code, fence, link, prose
 from tests.fakes import reports
 
 MADE = {

@@ -25,8 +25,7 @@ from buildbot_bench.render.plots import (
     medians,
     posterior,
 )
-from buildbot_bench.render.plots.canvas import MUTED, NEW, OLD
-from buildbot_bench.render.plots.units import IMIX_BITS_PER_PACKET
+from buildbot_bench.render.plots.canvas import IMIX_BITS_PER_PACKET, MUTED, NEW, OLD
 from tests.fakes import reports
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -14,11 +14,10 @@ from buildbot_bench.core.legible import display_width
 from buildbot_bench.core.links import Links
 from buildbot_bench.core.report import Opinion, ProbeRecord, TrackRecord, compose, words
 from buildbot_bench.core.report.words import duration
-from buildbot_bench.render.addresses import glossary_url
-from buildbot_bench.render.environment import environment
+from buildbot_bench.render.environment import environment, glossary_url
 from buildbot_bench.render.html import report_fragment, report_html
 from buildbot_bench.render.layout import WIDTH, moment, wrap
-from buildbot_bench.render.picture import Picture
+from buildbot_bench.render.mime import Picture
 from buildbot_bench.render.text import report_text
 from tests.fakes import reports
 

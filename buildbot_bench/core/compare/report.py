@@ -33,7 +33,7 @@ from buildbot_bench.core.compare.verdict import (
 )
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.legible import one_line
-from buildbot_bench.core.multiple import holm
+from buildbot_bench.core.ministat import holm
 from buildbot_bench.core.report import Contrast, Side
 from buildbot_bench.core.report.steps import contrast
 from buildbot_bench.core.report.words import count

@@ -1,6 +1,6 @@
 """The health of a testbed: control charts, recovery, and broken workloads."""
 
-from buildbot_bench.core.health.chart import chart, learn_spread
+from buildbot_bench.core.health.chart import GOOD_ROUNDS, chart, has_recovered, learn_spread
 from buildbot_bench.core.health.model import (
     Chart,
     ChartPolicy,
@@ -10,7 +10,6 @@ from buildbot_bench.core.health.model import (
     Signal,
     Span,
 )
-from buildbot_bench.core.health.recovery import GOOD_ROUNDS, has_recovered
 from buildbot_bench.core.health.workload import (
     Attempt,
     BrokenWorkload,

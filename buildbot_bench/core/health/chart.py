@@ -1,4 +1,4 @@
-"""The control chart of a testbed, computed from the rounds of its control image.
+"""The control chart of a testbed, from its control image's rounds, and the testbed's recovery.
 
 A round's ln(level) is the testbed's plus noise of a known variance. Each round is compared with the
 weighted mean of all good rounds before it, which gives the recursive residuals
@@ -33,6 +33,30 @@ from buildbot_bench.core.health.model import (
 )
 from buildbot_bench.core.model import Prior, constants, learn, robust_level
 from buildbot_bench.core.sample import PPS, Iteration, Metric, Sample
+
+GOOD_ROUNDS = 2  # rounds in a row; chosen: one good round may be luck
+_PLAIN = 3.0  # standard deviations: no round is good again that strays further
+
+
+def has_recovered(points: Sequence[Point], shift: float | None, policy: ChartPolicy) -> bool:
+    """Whether the last rounds since the signal, `GOOD_ROUNDS` of them, were good.
+
+    `points` are those since the signal, it excluded; `shift` is by what fraction the control image
+    was off when it came, None when it gave no value.
+    """
+    last = points[-GOOD_ROUNDS:]
+    return len(last) == GOOD_ROUNDS and all(_is_good(point, shift, policy) for point in last)
+
+
+def _is_good(point: Point, shift: float | None, policy: ChartPolicy) -> bool:
+    """Nearer to the reference than to where it was when the chart signalled, and no wonder."""
+    if point.deviation is None:
+        return False
+    off = abs(point.deviation)
+    if off > max(_PLAIN * point.sigma, policy.tolerance):
+        return False
+    return shift is None or off < abs(shift) / 2
+
 
 _MOST = 30.0  # a score beyond which no probability is told from 0
 _SILENT_ROUNDS = 2  # so many without a value, and none before that had one, are no accident

@@ -1,7 +1,7 @@
 """The judge, which decides whether a new sample shows a change of the code."""
 
-from buildbot_bench.core.judge.by_history import judge_by_history, noise_by_marks
-from buildbot_bench.core.judge.decide import judge
+from buildbot_bench.core.judge.decide import judge, judge_by_history
+from buildbot_bench.core.judge.marks import noise_by_marks
 from buildbot_bench.core.judge.model import (
     Alarm,
     Direction,

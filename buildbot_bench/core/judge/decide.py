@@ -11,9 +11,8 @@ from buildbot_bench.core.figures import percent, whole_percent
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.judge.change import row
 from buildbot_bench.core.judge.finding import Finding, strongest
-from buildbot_bench.core.judge.images import Image, images_of
-from buildbot_bench.core.judge.layout import in_words, is_layout
-from buildbot_bench.core.judge.marks import known_noise, since_expected
+from buildbot_bench.core.judge.images import Image, images_of, in_words, is_layout
+from buildbot_bench.core.judge.marks import known_noise, noise_by_marks, since_expected
 from buildbot_bench.core.judge.model import (
     Alarm,
     Direction,
@@ -83,6 +82,14 @@ def judge(
     if finding is not None and (requests := next_round(finding, noise, policy, unused)):
         return _suspicion(finding, comparison, requests)
     return _no_change(finding, segment, comparison, noise, policy)
+
+
+def judge_by_history(
+    history: Sequence[Sample], new: Sample, policy: JudgePolicy, settled: Sequence[Settled]
+) -> Verdict:
+    """The verdict on a sample by the noise of its history, with what of it was marked as noise."""
+    _, noise = noise_by_marks(history, settled)
+    return judge(history, new, noise, policy, settled)
 
 
 def _marked(finding: Finding, comparison: Comparison | None, mark: Settled) -> Nothing:

@@ -12,8 +12,13 @@ from scipy.special import stdtr, stdtrit
 
 from buildbot_bench.core.contrast import ImageVotes, image_votes, is_beyond_layout
 from buildbot_bench.core.judge.change import Floats, Row, Splits, log_bayes_factor
-from buildbot_bench.core.judge.images import Image, fresh_boots, screened_at_s
-from buildbot_bench.core.judge.layout import is_layout, is_sure_layout
+from buildbot_bench.core.judge.images import (
+    Image,
+    fresh_boots,
+    is_layout,
+    is_sure_layout,
+    screened_at_s,
+)
 from buildbot_bench.core.model import Noise, constants, robust_level, spread_of_boots
 
 _PLACE_DOUBT = 0.005  # of the probability of place lies before `first`

@@ -1,4 +1,4 @@
-"""Changes that people marked as expected or as noise, as the judge takes them into account."""
+"""Changes that people marked, as the judge and the noise of a history take them into account."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from buildbot_bench.core.judge.images import Image
 from buildbot_bench.core.judge.model import JudgePolicy, Said, Settled
 from buildbot_bench.core.judge.segment import agree, parted
-from buildbot_bench.core.model import Noise
+from buildbot_bench.core.model import Noise, learn, with_marked_noise
 from buildbot_bench.core.sample import Sample
 
 
@@ -74,3 +74,11 @@ def _sides(
         newer, _ = parted(newer, min(later))
     surely = [image for image in newer if image.position >= mark.judged]
     return older, surely
+
+
+def noise_by_marks(history: Sequence[Sample], marks: Sequence[Settled]) -> tuple[Noise, Noise]:
+    """The noise of a history without marks, and with them."""
+    noise = learn(history)
+    last = max((sample.position for sample in history), default=0)
+    places = [(mark.began, mark.judged) for mark in noise_marks(marks, last)]
+    return noise, with_marked_noise(noise, history, places)

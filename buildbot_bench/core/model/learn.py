@@ -1,4 +1,13 @@
-"""Estimates of the noise of a testbed and workload from its samples.
+"""Estimates of the noise of a testbed and workload from its samples, and of two modes.
+
+The model is e(boot) ~ (1 - q)·N(0, s²) + q·N(delta, s²), with delta far beyond s. An image shows
+two modes when the largest gap between its sorted boots leaves two boots or more on each side, and
+
+    mean(high) - mean(low) > max(MODES_APART · s, LEAST_MODES),     s² the sides' pooled variance
+
+(the cut of least variance: N. Otsu, IEEE Trans. Systems, Man and Cybernetics 9, 1979). A testbed
+has two modes when IMAGES_WITH_MODES of its images with enough boots show them; delta is the median
+of the gaps.
 
 The estimates of `spread` are shrunk to the prior's sigma0 in logarithms, as by w observations: with
 s known to nu degrees of freedom,
@@ -20,8 +29,15 @@ from scipy.special import chdtri
 from buildbot_bench.core.figures import size
 from buildbot_bench.core.model import constants
 from buildbot_bench.core.model.image_luck import ImageLuck, PlacedImage, learn_luck
-from buildbot_bench.core.model.modes import modes
-from buildbot_bench.core.model.noise import KNOWN_DF, MIN_SIGMA, Noise, Prior, archive, counted
+from buildbot_bench.core.model.noise import (
+    KNOWN_DF,
+    MIN_SIGMA,
+    Bimodal,
+    Noise,
+    Prior,
+    archive,
+    counted,
+)
 from buildbot_bench.core.model.spread import (
     Floats,
     Spread,
@@ -30,6 +46,34 @@ from buildbot_bench.core.model.spread import (
     run_spread,
 )
 from buildbot_bench.core.sample import NoiseClass, Sample
+
+_MIN_BOOTS = 4  # of an image, two in each mode
+_FEWEST_IMAGES = 2  # with both modes; chosen: one alone may have had two odd boots
+
+
+def modes(images: Sequence[Floats]) -> Bimodal | None:
+    """Find two modes: in many images one gap dwarfs the spread on both of its sides."""
+    candidates = [np.sort(logs) for logs in images if logs.size >= _MIN_BOOTS]
+    parts = [sides for logs in candidates if (sides := _sides(logs)) is not None]
+    if len(parts) < _FEWEST_IMAGES or len(parts) < constants.IMAGES_WITH_MODES * len(candidates):
+        return None
+    gaps = [float(high.mean() - low.mean()) for low, high in parts]
+    lows, highs = (sum(side.size for side in sides) for sides in zip(*parts, strict=True))
+    return Bimodal(separation=math.expm1(float(np.median(gaps))), low_share=lows / (lows + highs))
+
+
+def _sides(ordered: Floats) -> tuple[Floats, Floats] | None:
+    """The two sides of the largest gap, if both have two boots or more and lie far apart."""
+    cut = int(np.argmax(np.diff(ordered))) + 1
+    low, high = ordered[:cut], ordered[cut:]
+    if min(low.size, high.size) < _MIN_BOOTS // 2:
+        return None
+    within = math.sqrt((low.var() * low.size + high.var() * high.size) / (ordered.size - 2))
+    apart = float(high.mean() - low.mean()) > max(
+        constants.MODES_APART * within, constants.LEAST_MODES
+    )
+    return (low, high) if apart else None
+
 
 _SATURATED_DF = 2  # chosen: three boots of one image that repeat are no accident, two may be
 _TURNS = 3  # of build noise and far images, each given the other

@@ -1,6 +1,5 @@
 """Profiles of a DUT's CPUs: captures, functions, and differences between two captures."""
 
-from buildbot_bench.core.profile.callers import CALLCHAIN_DEPTH, restore_callers
 from buildbot_bench.core.profile.costs import CostChange, Priced, compare_costs, cost_ratio, price
 from buildbot_bench.core.profile.formats import (
     format_folded,
@@ -12,10 +11,12 @@ from buildbot_bench.core.profile.model import EXECUTED, MOSTLY_IDLE, Profile, St
 from buildbot_bench.core.profile.places import path_in_git, tidy_packets, tidy_places
 from buildbot_bench.core.profile.pmc_graph import parse_pmc_graph
 from buildbot_bench.core.profile.symbols import (
+    CALLCHAIN_DEPTH,
     Cycles,
     ShareChange,
     SymbolShare,
     compare_symbols,
+    restore_callers,
     share_change,
     top_symbols,
 )

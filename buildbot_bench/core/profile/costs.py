@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import copysign, hypot, sqrt
 
-from buildbot_bench.core.profile.callers import restore_callers
 from buildbot_bench.core.profile.model import Profile, Stack
+from buildbot_bench.core.profile.symbols import restore_callers
 
 _NS_PER_S = 1e9
 # Hundreds of functions are compared at once: at three standard errors about one in 400 that did

@@ -1,5 +1,6 @@
 """Kernel artefacts, named by their digests, and the places that store them."""
 
+from buildbot_bench.plugin.artefacts.http import place_at
 from buildbot_bench.plugin.artefacts.place import (
     BLOCK_BYTES,
     Artefact,
@@ -7,7 +8,6 @@ from buildbot_bench.plugin.artefacts.place import (
     Artefacts,
     Place,
 )
-from buildbot_bench.plugin.artefacts.signing import place_at
 
 __all__ = [
     "BLOCK_BYTES",

@@ -17,14 +17,16 @@ from buildbot_bench.plugin.db.states import OPEN_PROBES, ImageState, Priority, P
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.farm import for_each
 from buildbot_bench.plugin.farm.series import in_one_line, removal_reason, removal_reasons
-from buildbot_bench.plugin.queries.compared_boots import SeriesName, boots_done, measured_by
-from buildbot_bench.plugin.queries.compared_images import (
+from buildbot_bench.plugin.queries.breakages import troubles_of_workloads
+from buildbot_bench.plugin.queries.compared_boots import (
+    SeriesName,
+    boots_done,
     known_images,
+    measured_by,
     refused_kernels,
     since_resumed,
 )
-from buildbot_bench.plugin.queries.items import item_of_comparison
-from buildbot_bench.plugin.queries.workloads import troubles_of_workloads
+from buildbot_bench.plugin.queries.evidence import item_of_comparison
 from buildbot_bench.workflow import Workflow
 
 # Why a variant is not booted: the state in which that leaves the comparison, and the words.

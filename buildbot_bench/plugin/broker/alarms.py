@@ -26,7 +26,7 @@ from buildbot_bench.plugin.queries.incidents import (
     is_of,
     score_of,
 )
-from buildbot_bench.plugin.queries.marked import said_noise
+from buildbot_bench.plugin.queries.judgements import said_noise
 
 
 async def search_of(

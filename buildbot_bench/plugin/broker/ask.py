@@ -17,8 +17,7 @@ from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest, ProbeRow
 from buildbot_bench.plugin.db.states import OPEN_PROBES, UNBUILT, ImageState, Priority, ProbeReason
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.farm.branches import branch_of_commit
-from buildbot_bench.plugin.farm.series import testbed_of
+from buildbot_bench.plugin.farm.series import branch_of_commit, testbed_of
 from buildbot_bench.plugin.queries.evidence import SearchInputs, patched
 from buildbot_bench.plugin.queries.incidents import is_of_improvement
 

@@ -28,7 +28,7 @@ from buildbot_bench.plugin.broker.ask import (
     cancel_probes,
     target_of,
 )
-from buildbot_bench.plugin.broker.revived import revived
+from buildbot_bench.plugin.broker.workloads import revived
 from buildbot_bench.plugin.db.finding_rows import NewSearch, SearchRow
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest
 from buildbot_bench.plugin.db.states import (
@@ -42,19 +42,18 @@ from buildbot_bench.plugin.db.states import (
     SearchReason,
 )
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.farm.branches import watched_branches
 from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.farm.farm import for_each
-from buildbot_bench.plugin.farm.series import all_series, held_testbeds
+from buildbot_bench.plugin.farm.series import all_series, held_testbeds, watched_branches
 from buildbot_bench.plugin.queries.breakages import (
     BreakageInputs,
     Watched,
     gather_breakage,
     is_about,
     tried,
+    troubles_of_workloads,
 )
 from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS
-from buildbot_bench.plugin.queries.workloads import troubles_of_workloads
 
 _LOG = Logger()
 

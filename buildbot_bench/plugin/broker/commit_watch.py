@@ -17,7 +17,7 @@ from buildbot_bench.core.revision import Revision
 from buildbot_bench.plugin.db.farm_rows import BranchRow
 from buildbot_bench.plugin.db.rows import CommitRow, NewCommit
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.farm.side_by_side import SideBySide
+from buildbot_bench.plugin.farm.mirroring import SideBySide
 
 _LOG = Logger()
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from twisted.logger import Logger
 
+from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.plugin.broker.alarms import search_of
-from buildbot_bench.plugin.broker.ask import ask_image, ask_probe, built_for
-from buildbot_bench.plugin.broker.marks import take_up
+from buildbot_bench.plugin.broker.ask import ask_image, ask_probe, built_for, cancel_probes
 from buildbot_bench.plugin.db.finding_rows import (
     JudgementRow,
     MarkRow,
@@ -20,6 +20,9 @@ from buildbot_bench.plugin.db.finding_rows import (
 from buildbot_bench.plugin.db.incident_rows import RaisedAlarm
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest
 from buildbot_bench.plugin.db.states import (
+    ALARMS,
+    OPEN_PROBES,
+    OPEN_SEARCHES,
     JudgementState,
     MarkKind,
     Priority,
@@ -27,10 +30,86 @@ from buildbot_bench.plugin.db.states import (
     SearchReason,
 )
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.farm.branches import branch_of_judgement
 from buildbot_bench.plugin.farm.farm import for_each
-from buildbot_bench.plugin.farm.series import removal_reason
+from buildbot_bench.plugin.farm.series import (
+    branch_of_judgement,
+    held_testbeds,
+    least_loaded,
+    removal_reason,
+    series_at,
+    testbed_of,
+)
 from buildbot_bench.plugin.queries.evidence import span_of
+
+_OPEN = {*ALARMS, JudgementState.SUSPICION}
+
+
+async def take_up(farm: Farm, mark: MarkRow) -> None:
+    """Have the verdicts that a mark is about judged anew, with it or, withdrawn, without.
+
+    What was expected stays the alarm that it was: only what is still open of it ends.
+    """
+    rows = await _verdicts(farm, mark)
+    for row in rows:
+        await _end_open(farm, row, mark)
+        if _is_judged_anew(row, mark):
+            await _judge_anew(farm, row, mark)
+
+
+def _is_judged_anew(row: JudgementRow, mark: MarkRow) -> bool:
+    if row.grounds.image is None:
+        return False
+    match mark.kind:
+        case MarkKind.NOISE:
+            return row.state in _OPEN
+        case MarkKind.WITHDRAWN:
+            return row.state is not JudgementState.SUSPICION
+        case _:
+            return False
+
+
+async def _judge_anew(farm: Farm, row: JudgementRow, mark: MarkRow) -> None:
+    """Make it a suspicion that waits for no boots: the judge looks at it in the same cycle."""
+    what = "withdrew what was said" if mark.kind is MarkKind.WITHDRAWN else f"says {mark.kind}"
+    reason = f"{mark.author} {what}"
+    verdict = replace(row.grounds, probes=(), reason=reason)
+    await farm.store.change(
+        row, changed_at=farm.now(), state=JudgementState.SUSPICION, verdict=verdict
+    )
+
+
+async def _end_open(farm: Farm, row: JudgementRow, mark: MarkRow) -> None:
+    """Call off the fresh boots of a suspicion, and the search that runs for this alarm alone."""
+    if mark.kind is MarkKind.WITHDRAWN:
+        return
+    said = f"{mark.author} says {mark.kind}"
+    if row.state is JudgementState.SUSPICION:
+        probes = [await farm.store.probe(number) for number in row.grounds.probes]
+        waiting = [probe for probe in probes if probe is not None and probe.state in OPEN_PROBES]
+        await cancel_probes(farm, waiting, said)
+    search = await farm.store.search(row.search_id) if row.search_id else None
+    if search is not None and await _is_for_it_alone(farm, search, row):
+        await farm.store.change(search, state=SearchState.CANCELLING, detail=said)
+        farm.wake()
+
+
+async def _is_for_it_alone(farm: Farm, search: SearchRow, row: JudgementRow) -> bool:
+    if search.state is not SearchState.RUNNING or search.reason is not SearchReason.ALARM:
+        return False
+    others = [
+        other
+        for other in await farm.store.judgements_of_search(search.id)
+        if other.id != row.id and other.state in ALARMS
+    ]
+    return not others
+
+
+async def _verdicts(farm: Farm, mark: MarkRow) -> list[JudgementRow]:
+    if mark.search_id is not None:
+        return list(await farm.store.judgements_of_search(mark.search_id))
+    row = await farm.store.judgement(mark.judgement_id) if mark.judgement_id else None
+    return [row] if row else []
+
 
 _LOG = Logger()
 
@@ -186,3 +265,56 @@ def doubted_positions(search: SearchRow, span: RevisionRange) -> tuple[int, int]
     """The two sides of the largest step that a search found, or else the ends of its range."""
     largest = max(search.steps, key=lambda step: abs(step.effect), default=None)
     return (0, span.n) if largest is None else (largest.old, largest.new)
+
+
+NEWS_S = 28 * 24 * 3600.0
+"""An improvement that the lab had no time for in four weeks is left alone: it is no news."""
+_LISTED = 50  # candidates, of which the first that may be searched is
+
+
+class Improvements:
+    """Starts the search for an improvement alarm, or links it to one that explains it."""
+
+    def __init__(self, farm: Farm) -> None:
+        self._farm = farm
+
+    async def advance(self) -> None:
+        """Look for the oldest improvement whose testbed idles."""
+        farm = self._farm
+        if not farm.workflow.regression.improvements:
+            return
+        since_s = farm.now() - NEWS_S
+        for row in await farm.store.unsearched_improvements(since_s, _LISTED):
+            if await self._may_be_searched(row):
+                await self._search(row)
+                return  # the lab has something to do now
+
+    async def _search(self, row: JudgementRow) -> None:
+        anchor, effect = row.grounds.anchor, row.effect
+        if anchor is not None and effect is not None:
+            await search_for(self._farm, row, anchor=anchor, claimed=effect, unit=row.unit)
+            self._farm.wake()
+
+    async def _may_be_searched(self, row: JudgementRow) -> bool:
+        """Whether it can be, nobody knows of it already, and its testbed has nothing to do."""
+        if row.grounds.anchor is None or row.effect is None:
+            return False  # an older release's alarm
+        if removal_reason(self._farm, row.testbed, row.workload, row.repository):
+            return False
+        marks = await self._farm.store.marks_of_judgement(row.id)
+        if marks and marks[-1].kind in {MarkKind.EXPECTED, MarkKind.NOISE}:
+            return False
+        series = series_at(self._farm, row.testbed, row.workload)
+        return await self._is_idle(await least_loaded(self._farm, series))
+
+    async def _is_idle(self, testbed: str) -> bool:
+        """Whether neither a search nor any boot is wanted of a testbed's worker."""
+        farm = self._farm
+        if testbed in await held_testbeds(farm):
+            return False
+        worker = testbed_of(farm, testbed).worker
+        active = await farm.store.searches(states=OPEN_SEARCHES)
+        wanted = {search.testbed for search in active}
+        for state in OPEN_PROBES:
+            wanted |= {probe.testbed for probe in await farm.store.probes(state=state)}
+        return all(testbed_of(farm, name).worker != worker for name in wanted if name)

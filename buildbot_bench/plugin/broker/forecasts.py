@@ -8,7 +8,7 @@ from buildbot_bench.plugin.db.states import SearchKind, SearchReason
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.farm import for_each
 from buildbot_bench.plugin.queries.evidence import SearchInputs
-from buildbot_bench.plugin.queries.forecasts import expected_if_known, gather_first
+from buildbot_bench.plugin.queries.waits import expected_if_known, gather_first
 
 
 class Forecasts:

@@ -11,8 +11,7 @@ from buildbot_bench.plugin.db.rows import ImageRow
 from buildbot_bench.plugin.db.states import ImageState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate
-from buildbot_bench.plugin.queries.compared_boots import SeriesName
-from buildbot_bench.plugin.queries.compared_images import KnownImages
+from buildbot_bench.plugin.queries.compared_boots import KnownImages, SeriesName
 from buildbot_bench.plugin.queries.comparisons import ComparisonViews
 
 

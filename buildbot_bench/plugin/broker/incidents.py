@@ -26,7 +26,7 @@ from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.farm.farm import for_each
 from buildbot_bench.plugin.farm.series import held_testbeds, removal_reason
-from buildbot_bench.plugin.queries.evidence import SearchInputs, gather
+from buildbot_bench.plugin.queries.evidence import SearchInputs, gather, item_on
 from buildbot_bench.plugin.queries.incidents import (
     is_forsaken,
     is_of,
@@ -34,7 +34,6 @@ from buildbot_bench.plugin.queries.incidents import (
     series_as,
     step_within,
 )
-from buildbot_bench.plugin.queries.items import item_on
 
 
 class Incidents:

@@ -23,14 +23,17 @@ from buildbot_bench.plugin.db.finding_rows import JudgementRow, NewJudgement, Ve
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest, ProbeRow
 from buildbot_bench.plugin.db.states import JudgementState, Priority, ProbeReason
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.farm.branches import branch_of_image, branch_of_judgement
 from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.farm.farm import for_each
-from buildbot_bench.plugin.farm.series import all_series, removal_reason
-from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS, relinks_of
+from buildbot_bench.plugin.farm.series import (
+    all_series,
+    branch_of_image,
+    branch_of_judgement,
+    removal_reason,
+)
+from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS, item_on, relinks_of
 from buildbot_bench.plugin.queries.incidents import alarmed_elsewhere
-from buildbot_bench.plugin.queries.items import item_on
-from buildbot_bench.plugin.queries.marked import settled_changes
+from buildbot_bench.plugin.queries.judgements import settled_changes
 
 # The judge's own rounds are fewer; more of them means that the lab does not answer.
 MAX_ROUNDS = 12

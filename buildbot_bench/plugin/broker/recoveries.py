@@ -15,7 +15,7 @@ from buildbot_bench.plugin.db.states import JudgementState, SearchKind
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.farm import for_each
 from buildbot_bench.plugin.queries.breakages import Watched, tried
-from buildbot_bench.plugin.queries.marked import said_settled
+from buildbot_bench.plugin.queries.judgements import said_settled
 
 
 class Recoveries:

@@ -5,12 +5,7 @@ from __future__ import annotations
 from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.evidence import MAX_FRUITLESS
 from buildbot_bench.core.report import ReportKind, kind_of
-from buildbot_bench.core.search import (
-    Answer,
-    Measure,
-    meanwhile,
-    plan,
-)
+from buildbot_bench.core.search import Answer, Measure, meanwhile, plan
 from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.plugin.broker.ask import (
     Boots,
@@ -28,9 +23,29 @@ from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate, known
 from buildbot_bench.plugin.farm.farm import for_each
 from buildbot_bench.plugin.farm.series import held_testbeds, testbed_of
+from buildbot_bench.plugin.queries.breakages import troubles_of_workloads
 from buildbot_bench.plugin.queries.evidence import SearchInputs, gather
 from buildbot_bench.plugin.queries.incidents import is_of_improvement
-from buildbot_bench.plugin.queries.workloads import troubles_of_workloads
+from buildbot_bench.plugin.queries.reports import stated_of
+
+MOST = 5
+"""So many a cycle looks at: those of earlier releases, which may be hundreds, hold up no boots."""
+
+
+class Stating:
+    """Gives each ended search the figures that its report, all pages and all mails show."""
+
+    def __init__(self, farm: Farm) -> None:
+        self._farm = farm
+
+    async def advance(self) -> None:
+        """Look at the searches that have none yet, the newest first."""
+        searches = await self._farm.store.unstated_searches(MOST)
+        await for_each(searches, self._state, "search")
+
+    async def _state(self, search: SearchRow) -> None:
+        stated = await stated_of(self._farm, search)
+        await self._farm.store.change(search, stated=stated)
 
 
 class Searching:

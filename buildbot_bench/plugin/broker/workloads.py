@@ -12,12 +12,24 @@ from buildbot_bench.api.states import ProbeState
 from buildbot_bench.core.health import Attempt, BrokenWorkload, Doubted
 from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.plugin.broker.ask import ask_probe
-from buildbot_bench.plugin.broker.revived import revived
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest, ProbeRow
-from buildbot_bench.plugin.db.states import OPEN_PROBES, Priority, ProbeReason
+from buildbot_bench.plugin.db.states import OPEN_PROBES, ImageState, Priority, ProbeReason
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.series import held_testbeds
-from buildbot_bench.plugin.queries.workloads import Trouble, troubles_of_workloads
+from buildbot_bench.plugin.queries.breakages import Trouble, troubles_of_workloads
+
+
+async def revived(farm: Farm, image: ImageRow) -> ImageRow | None:
+    """An image that was built once, testable again, and to be built anew if its artefact is gone.
+
+    Any other stays as it is. None when another one changed it meanwhile.
+    """
+    if image.digest is None or image.state is not ImageState.UNTESTABLE:
+        return image
+    there = {row.digest for row in await farm.store.artefacts()}
+    state = ImageState.BUILT if image.digest in there else ImageState.WANTED
+    return await farm.store.change(image, changed_at=farm.now(), state=state, attempt=0)
+
 
 _LOG = Logger()
 

@@ -55,7 +55,7 @@ class SturdyBuild(Build):
             self._let_go()
 
     def _let_go(self) -> None:
-        # The tables still have the build as one that goes on: masters/standing.py ends it there.
+        # The tables still have the build as one that goes on: masters/gone.py ends it there.
         self.finished, self.results = True, RETRY
         self.workerforbuilder.buildFinished()
         self.builder.buildFinished(self, self.workerforbuilder)

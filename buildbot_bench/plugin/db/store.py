@@ -7,27 +7,27 @@ from typing import Any
 
 from buildbot_bench.core.incident import Standing
 from buildbot_bench.plugin.db import ab_tests as ab_test_queries
+from buildbot_bench.plugin.db import ab_tests as patch_queries
 from buildbot_bench.plugin.db import branches as branch_queries
 from buildbot_bench.plugin.db import changes as change_queries
-from buildbot_bench.plugin.db import claims as claim_queries
 from buildbot_bench.plugin.db import commits as commit_queries
+from buildbot_bench.plugin.db import findings as incident_queries
+from buildbot_bench.plugin.db import findings as judgement_queries
+from buildbot_bench.plugin.db import findings as overview_queries
+from buildbot_bench.plugin.db import findings as search_queries
 from buildbot_bench.plugin.db import images as image_queries
-from buildbot_bench.plugin.db import incidents as incident_queries
-from buildbot_bench.plugin.db import judgements as judgement_queries
 from buildbot_bench.plugin.db import leases as lease_queries
+from buildbot_bench.plugin.db import leases as standing_queries
 from buildbot_bench.plugin.db import marks as mark_queries
-from buildbot_bench.plugin.db import metrics as metric_queries
 from buildbot_bench.plugin.db import outbox as outbox_queries
-from buildbot_bench.plugin.db import overview as overview_queries
-from buildbot_bench.plugin.db import patches as patch_queries
+from buildbot_bench.plugin.db import probes as claim_queries
 from buildbot_bench.plugin.db import probes as probe_queries
 from buildbot_bench.plugin.db import quarantines as quarantine_queries
 from buildbot_bench.plugin.db import read_files as read_queries
+from buildbot_bench.plugin.db import samples as metric_queries
 from buildbot_bench.plugin.db import samples as sample_queries
-from buildbot_bench.plugin.db import searches as search_queries
 from buildbot_bench.plugin.db import series as series_queries
 from buildbot_bench.plugin.db import sql
-from buildbot_bench.plugin.db import standing as standing_queries
 from buildbot_bench.plugin.db import trials as trial_queries
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow, AbTestVariant
 from buildbot_bench.plugin.db.finding_rows import (
@@ -38,10 +38,9 @@ from buildbot_bench.plugin.db.finding_rows import (
     SearchRow,
 )
 from buildbot_bench.plugin.db.incident_rows import IncidentSeriesRow
-from buildbot_bench.plugin.db.pooled import PooledStore, reading, writing
+from buildbot_bench.plugin.db.pooled import PooledStore, reading, tell, writing
 from buildbot_bench.plugin.db.rows import CaptureRow, ImageRow, ProbeRow, ProfileRow
 from buildbot_bench.plugin.db.sql import VersionedRow
-from buildbot_bench.plugin.db.told import tell
 
 
 class BenchStore(PooledStore):

@@ -1,21 +1,26 @@
-"""Counters of the changes of each bench_* table, kept by triggers.
-
-Triggers also count the changes by a master of an earlier release, an import or a person with an SQL
-prompt. A table's number grows in the transaction that changes the table, so all masters see both
-together.
-
-SQLite, where one transaction at a time writes, counts a row up. On PostgreSQL that would make all
-transactions wait for one another, some in a circle: there each statement adds a row, and `squeeze`
-makes one of many. The sum grows with each change, no matter what is squeezed meanwhile.
-"""
+"""Triggers that count each table's changes, and the tables that a statement reads."""
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
+from sqlalchemy.sql import functions, visitors
+from sqlalchemy.sql.dml import UpdateBase
+from sqlalchemy.sql.elements import ColumnClause, TextClause
+from sqlalchemy.sql.selectable import (
+    CTE,
+    Alias,
+    CompoundSelect,
+    FromClause,
+    FromGrouping,
+    Join,
+    Select,
+    Subquery,
+)
 
 from buildbot_bench.plugin.db.schema import CHANGE
 
@@ -113,3 +118,51 @@ def _add(conn: sa.Connection, changes: Mapping[str, int]) -> None:
     if changes:
         rows = [{"name": name, "changes": number} for name, number in changes.items()]
         conn.execute(sa.insert(CHANGE), rows)
+
+
+_ROWS = (sa.Table, Join, Alias, Subquery, CTE, FromGrouping, Select, CompoundSelect)
+# What these give follows from their arguments.
+_PLAIN = frozenset({"abs", "coalesce", "count", "length", "lower", "max", "min", "sum", "upper"})
+# A condition, `state IN ('lost')`: no function, no query within.
+_CALL = re.compile(r"(\w+)\s*\(")
+_QUERY = re.compile(r"\b(select|from|join|table|with|values|current_\w+)\b", re.IGNORECASE)
+
+
+def tables_read(statement: object) -> frozenset[sa.Table] | None:
+    """The tables of a SELECT, wherever in it they stand; None when there may be others."""
+    if not isinstance(statement, Select | CompoundSelect):
+        return None
+    found: set[sa.Table] = set()
+    for part in _parts(statement):
+        if not _is_plain(part):
+            return None
+        if isinstance(part, sa.Table):
+            found.add(part)
+        elif isinstance(part, ColumnClause) and isinstance(part.table, sa.Table):
+            found.add(part.table)
+    return frozenset(found)
+
+
+def _parts(statement: Select[Any] | CompoundSelect[Any]) -> Iterator[object]:
+    return iter(visitors.iterate(statement))
+
+
+def _is_plain(part: object) -> bool:
+    match part:
+        case TextClause():
+            return _is_condition(part.text)
+        case ColumnClause(is_literal=True):
+            return _is_condition(part.name)
+        case functions.FunctionElement():
+            return part.name.lower() in _PLAIN and type(part).__module__ == functions.__name__
+        case UpdateBase():
+            return False
+        case FromClause():
+            return isinstance(part, _ROWS)
+        case _:
+            return True
+
+
+def _is_condition(text: str) -> bool:
+    calls = {name.lower() for name in _CALL.findall(text)} - {"in", "and", "or", "not"}
+    return not calls and not _QUERY.search(text)

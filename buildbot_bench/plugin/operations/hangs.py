@@ -1,15 +1,119 @@
-"""The files beside a master that keep what its threads did when it hung or crashed."""
+"""The heartbeat of a master, and what its threads did when it hung or crashed."""
 
 from __future__ import annotations
 
+import faulthandler
+import os
 import re
+import resource
+import socket
+import sys
 import time
 from calendar import timegm
+from collections.abc import MutableMapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
+from twisted.internet.protocol import ProcessProtocol
+from twisted.internet.task import LoopingCall
+from twisted.logger import Logger
+
+from buildbot_bench import hang_watcher
 from buildbot_bench.core.condition import Hang
 from buildbot_bench.core.legible import one_line
+
+_LOG = Logger()
+
+# Twenty times the longest pause that a page or the broker may see (docs/explanation/load.md).
+SILENT_S = 60.0
+BEAT_S = 5.0
+_USEC = 1_000_000
+_STDERR = 2
+
+
+class _Watcher(ProcessProtocol):
+    """The process that ends this master when it does not answer; one that ends is replaced."""
+
+    transport: Any = None
+
+    def __init__(self, reactor: Any, silent_s: float, file: Path) -> None:
+        self._reactor = reactor
+        self._arguments = (str(os.getpid()), str(silent_s), str(file))
+
+    def beat(self) -> None:
+        if self.transport is None:
+            program = [sys.executable, "-I", "-S", hang_watcher.__file__, *self._arguments]
+            # Without a directory of its own it is spawned, not forked.
+            self._reactor.spawnProcess(
+                self, program[0], program, env=os.environ, childFDs={0: "w", 1: 1, 2: 2}
+            )
+        self.transport.write(b".")
+
+    def processEnded(self, reason: Any) -> None:
+        self.transport = None
+        _LOG.warn(
+            "bench: the process that watches this master is replaced: {why}",
+            why=reason.getErrorMessage(),
+        )
+
+
+class Heartbeat:
+    """Tells that the reactor runs, until the process ends.
+
+    The stacks of all threads go to standard error after half the silence that ends the master, and
+    to the file when the master is aborted, also where its main thread hangs in C code.
+    `environ` is as systemd sets it; what is read there is removed, so that no child has it.
+    """
+
+    def __init__(
+        self, reactor: Any, file: Path, environ: MutableMapping[str, str] = os.environ
+    ) -> None:
+        self._reactor = reactor
+        self._socket = environ.pop("NOTIFY_SOCKET", "")
+        meant = environ.pop("WATCHDOG_PID", str(os.getpid())) == str(os.getpid())
+        told_s = float(environ.pop("WATCHDOG_USEC", 0)) / _USEC if meant else 0.0
+        environ.pop("WATCHDOG_USEC", None)
+        self.silent_s = told_s or SILENT_S
+        is_watched = bool(told_s and self._socket)
+        self._watcher = None if is_watched else _Watcher(reactor, self.silent_s, file)
+        self._file = file
+        self._is_ready = False
+
+    def begin(self) -> None:
+        """Begin to beat. A start that takes long has its time limit extended by each beat."""
+        # An image of the memory would hold passwords.
+        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+        # Open as long as the process lives: faulthandler writes by its number.
+        descriptor = os.open(self._file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        faulthandler.enable(descriptor, all_threads=True)
+        beating = LoopingCall(self._beat)
+        beating.clock = self._reactor
+        beating.start(min(BEAT_S, self.silent_s / 4)).addErrback(
+            lambda why: _LOG.failure("bench: the heartbeat ends", failure=why)
+        )
+
+    def ready(self) -> None:
+        """Say that the start is over."""
+        self._is_ready = True
+        self._say("READY=1")
+
+    def _beat(self) -> None:
+        faulthandler.dump_traceback_later(self.silent_s / 2, file=_STDERR)
+        extend = f"EXTEND_TIMEOUT_USEC={self.silent_s * _USEC:.0f}"
+        self._say("WATCHDOG=1" if self._is_ready else extend)
+        if self._watcher is not None:
+            self._watcher.beat()
+
+    def _say(self, line: str) -> None:
+        if not self._socket:
+            return
+        # A name of Linux's abstract sockets begins with a zero byte, in the environment with "@".
+        address = self._socket.replace("@", "\0", 1) if self._socket[0] == "@" else self._socket
+        with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as told:
+            told.setblocking(False)
+            told.sendto(line.encode(), address)
+
 
 DIRECTORY = "hangs"
 MOST_KEPT = 20

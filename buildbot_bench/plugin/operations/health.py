@@ -18,15 +18,14 @@ from buildbot_bench.core.condition import (
     WorkerCondition,
 )
 from buildbot_bench.core.legible import long_line
-from buildbot_bench.plugin.db.leases import BROKER, leases
+from buildbot_bench.plugin.db.leases import BROKER, leases, standing_still
 from buildbot_bench.plugin.db.schema import ITERATION, LEASE, NOTICE, PROBE, QUARANTINE, REPORT
-from buildbot_bench.plugin.db.standing import standing_still
 from buildbot_bench.plugin.db.states import OPEN_PROBES, UNSENT, ReportState
 
 _GIVEN_UP = (ReportState.REFUSED, ReportState.GIVEN_UP)
 _MOST_MESSAGES = 20
 _MOST_PROBES = 50
-# A master gives back within two minutes what stands still (masters/standing.py).
+# A master gives back within two minutes what stands still (masters/gone.py).
 _STILL_S = 180.0
 # A master tells of itself every minute (Buildbot's heartbeat); one that is silent for longer died.
 _SILENT_MASTER_S = 600.0

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from buildbot_bench.api.states import ProbeState, SearchState
+from buildbot_bench.core.cron import WEEK_S
 from buildbot_bench.core.health import Chart
 from buildbot_bench.core.report.farm_mails import (
     ControlRun,
@@ -14,18 +15,16 @@ from buildbot_bench.core.report.farm_mails import (
     WeeklyReport,
 )
 from buildbot_bench.core.report.harmless import harmless
-from buildbot_bench.core.weekly import WEEK_S
 from buildbot_bench.plugin.db.finding_rows import QuarantineRow
 from buildbot_bench.plugin.db.quarantines import MAIL_KEY
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.outbox.search_mail import operators
 from buildbot_bench.plugin.queries.control_images import ControlState, as_of, control_state
-from buildbot_bench.plugin.queries.items import item_on
+from buildbot_bench.plugin.queries.evidence import item_on
 from buildbot_bench.render.message import parse_address
-from buildbot_bench.render.mime import Envelope
+from buildbot_bench.render.mime import Envelope, Picture
 from buildbot_bench.render.notices import Notice, compose_notice
-from buildbot_bench.render.picture import Picture
 from buildbot_bench.render.plots import control as control_chart
 from buildbot_bench.workflow import Mail
 

@@ -20,12 +20,16 @@ from buildbot_bench.plugin.buildbot_fixes.smtp_client import Sender, WholeMessag
 from buildbot_bench.plugin.db.finding_rows import ReportRow
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.farm import RETRY_FIRST_S
-from buildbot_bench.plugin.outbox.digest_mail import write_digest, write_undecided
 from buildbot_bench.plugin.outbox.farm_mail import write_alive, write_quarantines
-from buildbot_bench.plugin.outbox.incident_mail import write_breakages, write_recoveries
+from buildbot_bench.plugin.outbox.notice_outbox import Change, Outbox, delivered, later
 from buildbot_bench.plugin.outbox.operator_mails import SilenceWatch, write_broken_workloads
-from buildbot_bench.plugin.outbox.outbox import Change, Outbox, delivered, later
 from buildbot_bench.plugin.outbox.search_mail import write_search_mail
+from buildbot_bench.plugin.outbox.summary_mails import (
+    write_breakages,
+    write_digest,
+    write_recoveries,
+    write_undecided,
+)
 from buildbot_bench.plugin.queries.incidents import mail_is_to_wait
 from buildbot_bench.render.message import parse_address
 from buildbot_bench.workflow import Mail

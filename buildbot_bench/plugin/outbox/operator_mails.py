@@ -18,9 +18,9 @@ from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.series import held_testbeds, testbed_of
 from buildbot_bench.plugin.outbox.farm_mail import farm_envelope, keep_mail, lab_url, owners
 from buildbot_bench.plugin.outbox.search_mail import operators
-from buildbot_bench.plugin.queries.items import item_on
+from buildbot_bench.plugin.queries.breakages import Trouble, troubles_of_workloads
+from buildbot_bench.plugin.queries.evidence import item_on
 from buildbot_bench.plugin.queries.lab import worker
-from buildbot_bench.plugin.queries.workloads import Trouble, troubles_of_workloads
 from buildbot_bench.workflow import Mail
 
 # What waited while no master ran is measured now, or this is how long it takes to see that it is

@@ -26,7 +26,7 @@ from buildbot_bench.plugin.queries.history import marks_of
 from buildbot_bench.plugin.queries.incidents import is_of_improvement
 from buildbot_bench.plugin.queries.reports import report_of
 from buildbot_bench.render.message import compose_message, new_message_id, parse_address
-from buildbot_bench.render.picture import Picture
+from buildbot_bench.render.mime import Picture
 from buildbot_bench.render.pictures import history_picture, pictures_of
 from buildbot_bench.render.plots import HistoryMark, HistoryMarkKind, HistoryPoint
 from buildbot_bench.workflow import Mail

@@ -30,9 +30,8 @@ from buildbot_bench.plugin.pages.metrics import metrics
 from buildbot_bench.plugin.pages.policy import POLICY, guard, source_of
 from buildbot_bench.plugin.queries.captures import TakenCapture, measured_too, taken
 from buildbot_bench.plugin.queries.history import marks_of_steps
-from buildbot_bench.render.badge import Tone, badge_svg
 from buildbot_bench.render.flamegraph import flame_difference, flame_graph
-from buildbot_bench.render.glossary import glossary_html
+from buildbot_bench.render.html import Tone, badge_svg, glossary_html
 
 _PICTURE = re.compile(rb"([0-9]{1,9})(?:-([0-9]{1,9}))?\.svg")
 _STACKS = re.compile(rb"([0-9]{1,9})\.folded")

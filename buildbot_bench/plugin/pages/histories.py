@@ -21,8 +21,7 @@ from buildbot_bench.plugin.db.branches import Segment
 from buildbot_bench.plugin.db.finding_rows import QuarantineRow
 from buildbot_bench.plugin.db.series import PointRow
 from buildbot_bench.plugin.farm import SERVICE_NAME, Farm, farm_of
-from buildbot_bench.plugin.farm.branches import first_branch, watched_branches
-from buildbot_bench.plugin.farm.series import all_series
+from buildbot_bench.plugin.farm.series import all_series, first_branch, watched_branches
 from buildbot_bench.plugin.pages.deferred_resource import DeferredResource
 from buildbot_bench.plugin.queries.commit_views import CommitTimes
 from buildbot_bench.plugin.queries.history import (

@@ -13,8 +13,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.farm.branches import watched_branches
-from buildbot_bench.plugin.farm.series import all_series
+from buildbot_bench.plugin.farm.series import all_series, watched_branches
 from buildbot_bench.plugin.operations.hangs import hangs
 from buildbot_bench.plugin.pages.histories import histories_of
 from buildbot_bench.plugin.queries.judgements import track_record

@@ -27,15 +27,15 @@ from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.incident_rows import Recovery
 from buildbot_bench.plugin.db.states import UNBUILT, SearchKind
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.farm.branches import branch_to_name
 from buildbot_bench.plugin.farm.calculating import calculate
+from buildbot_bench.plugin.farm.series import branch_to_name
 from buildbot_bench.plugin.queries.breakages import (
     BreakageInputs,
     gather_breakage,
     series_that_broke,
 )
 from buildbot_bench.plugin.queries.commit_views import reviews_of
-from buildbot_bench.plugin.queries.items import item_of_search
+from buildbot_bench.plugin.queries.evidence import item_of_search
 
 Json = dict[str, Any]
 

@@ -30,19 +30,20 @@ from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
 from buildbot_bench.plugin.db.rows import ImageRow, IterationRow
 from buildbot_bench.plugin.db.states import OPEN_PROBES, UNBUILT, ImageState
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.farm.branches import branch_of_commit, first_branch, is_watched
 from buildbot_bench.plugin.farm.calculating import calculate
+from buildbot_bench.plugin.farm.series import branch_of_commit, first_branch, is_watched
 from buildbot_bench.plugin.queries.captures import flame_graphs_of
 from buildbot_bench.plugin.queries.compared_boots import (
+    KnownImages,
     SeriesName,
     boots_done,
     boots_of,
+    known_images,
     measured_by,
     read_values,
 )
-from buildbot_bench.plugin.queries.compared_images import KnownImages, known_images
+from buildbot_bench.plugin.queries.evidence import item_of_comparison
 from buildbot_bench.plugin.queries.history import read_series
-from buildbot_bench.plugin.queries.items import item_of_comparison
 from buildbot_bench.plugin.queries.waits import Waits, waits
 
 Json = dict[str, Any]

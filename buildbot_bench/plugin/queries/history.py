@@ -26,14 +26,15 @@ from buildbot_bench.plugin.db.finding_rows import MarkRow, SearchRow
 from buildbot_bench.plugin.db.series import PointRow
 from buildbot_bench.plugin.db.states import ALARMS, MarkKind
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.farm.branches import known_branches, watched_branches
 from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.farm.series import (
     Series,
     all_series,
+    known_branches,
     removal_reason,
     removed_series,
     repository_removal_reason,
+    watched_branches,
 )
 from buildbot_bench.plugin.queries.incidents import step_within
 

@@ -1,14 +1,22 @@
-"""Judgements, people's marks and the track record of culprits, as pages and REST show them."""
+"""Judgements as REST shows them, and settled changes with people's marks."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.evidence import comparable_samples
+from buildbot_bench.core.judge import Said, Settled, noise_by_marks
 from buildbot_bench.core.report import Opinion, OpinionKind, TrackRecord
-from buildbot_bench.plugin.db.finding_rows import JudgementRow, MarkRow
+from buildbot_bench.core.report.marked import describe_marks
+from buildbot_bench.core.search import Step
+from buildbot_bench.plugin.db.branches import Segment, is_on
+from buildbot_bench.plugin.db.finding_rows import JudgementRow, MarkRow, SearchRow
 from buildbot_bench.plugin.db.states import JudgementState, MarkKind
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.calculating import calculate
+from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS
 from buildbot_bench.plugin.queries.history import revision_json
 
 Json = dict[str, Any]
@@ -142,3 +150,121 @@ def _judgement_json(row: JudgementRow) -> Json:
         "reason": row.grounds.reason,
         "at": row.changed_at,
     }
+
+
+async def settled_changes(
+    farm: Farm, testbed: str, workload: str, first_position: int, *, branch: str
+) -> list[Settled]:
+    """The changes of a series on a branch that were dealt with, with what people said of them.
+
+    They are alarms, what fresh boots denied, and what was marked. An alarm of before the tables
+    kept where the level began counts from the revision judged.
+    """
+    rows = await farm.store.closed_judgements(testbed, workload, first_position, branch)
+    marked = await marked_changes(farm, testbed, workload, branch)
+    said = {one.began for one in marked}
+    alarms = [
+        Settled(began=row.grounds.began or row.new_position, judged=row.new_position)
+        for row in rows
+        if row.grounds.began is not None or row.state != JudgementState.NOTHING
+    ]
+    return [one for one in alarms if one.began not in said] + marked
+
+
+async def marked_changes(farm: Farm, testbed: str, workload: str, branch: str) -> list[Settled]:
+    """The changes of a series on a branch that were expected, or noise, as the last word has it."""
+    marks = await farm.store.marks_on_series(testbed, workload)
+    if not marks:
+        return []
+    line = await farm.store.line_of(branch)
+    found: list[Settled] = []
+    for mark in marks:
+        if mark.judgement_id is not None:
+            row = await farm.store.judgement(mark.judgement_id)
+            found += _of_verdicts([row] if row else [], mark, line)
+        elif mark.search_id is not None:
+            found += await _of_search(farm, mark, (testbed, workload), line)
+    return sorted(found, key=lambda one: (one.began, one.judged))
+
+
+def sure_steps(search: SearchRow) -> list[Step]:
+    """The steps that a search states for sure."""
+    return [step for step in search.steps if step.is_sure(search.error)]
+
+
+async def said_noise(farm: Farm) -> frozenset[int]:
+    """The searches whose finding was noise, as the last word has it: they explain no alarm."""
+    return await _said(farm, {MarkKind.NOISE})
+
+
+async def said_settled(farm: Farm) -> frozenset[int]:
+    """The searches of which the last word says that nothing is open: expected, or noise."""
+    return await _said(farm, {MarkKind.NOISE, MarkKind.EXPECTED})
+
+
+async def _said(farm: Farm, kinds: Collection[MarkKind]) -> frozenset[int]:
+    """The searches whose last mark is one of these kinds."""
+    return frozenset(
+        mark.search_id
+        for mark in await farm.store.newest_marks()
+        if mark.search_id is not None and mark.kind in kinds
+    )
+
+
+async def _of_search(
+    farm: Farm, mark: MarkRow, series: tuple[str, str], line: Sequence[Segment]
+) -> list[Settled]:
+    """Each sure step of a search; without one, the alarms of the series that it was to explain."""
+    search = await farm.store.search(mark.search_id) if mark.search_id else None
+    if search is None:
+        return []
+    if steps := sure_steps(search):
+        return [
+            _marked(mark, search.old_position + step.old + 1, search.old_position + step.new)
+            for step in steps
+            if is_on(line, search.branch, search.old_position + step.new)
+        ]
+    rows = await farm.store.judgements_of_search(search.id)
+    return _of_verdicts([row for row in rows if (row.testbed, row.workload) == series], mark, line)
+
+
+def _of_verdicts(
+    rows: Iterable[JudgementRow], mark: MarkRow, line: Sequence[Segment]
+) -> list[Settled]:
+    return [
+        _marked(mark, row.grounds.began or row.new_position, row.new_position)
+        for row in rows
+        if row.branch is None or is_on(line, row.branch, row.new_position)
+    ]
+
+
+def _marked(mark: MarkRow, began: int, judged: int) -> Settled:
+    return Settled(said=Said(mark.kind), began=began, judged=judged, author=mark.author)
+
+
+async def marks_told(
+    farm: Farm, testbed: str, workload: str, branch: str, position: int
+) -> tuple[str, ...]:
+    """What people said of a series' changes up to a position, a sentence each; mostly nothing."""
+    first = max(0, position - WINDOW_COMMITS)
+    marked = [
+        one
+        for one in await marked_changes(farm, testbed, workload, branch)
+        if first <= one.began <= position
+    ]
+    if not marked:
+        return ()
+    samples = await farm.store.samples(
+        testbed=testbed,
+        workload=workload,
+        first_position=first,
+        last_position=position,
+        branch=branch,
+    )
+    begun = {
+        one.began: await farm.store.images_of_history(branch, one.began, one.began)
+        for one in marked
+    }
+    labels = {position: images[-1].label for position, images in begun.items() if images}
+    spread = await calculate(noise_by_marks, comparable_samples(samples), marked)
+    return describe_marks(marked, labels, spread, workload=workload, testbed=testbed)

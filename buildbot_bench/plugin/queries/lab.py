@@ -10,10 +10,9 @@ from buildbot_bench.plugin.db.leases import BROKER
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
 from buildbot_bench.plugin.db.states import UNBUILT, ImageState, ProbeReason
 from buildbot_bench.plugin.farm import Farm, bench_builder
-from buildbot_bench.plugin.farm.branches import first_branch, watched_branches
-from buildbot_bench.plugin.farm.series import testbed_of
+from buildbot_bench.plugin.farm.series import first_branch, testbed_of, watched_branches
 from buildbot_bench.plugin.queries.control_images import control_view, quarantine_view
-from buildbot_bench.plugin.queries.items import item_of_farm, item_on
+from buildbot_bench.plugin.queries.evidence import item_of_farm, item_on
 from buildbot_bench.plugin.queries.waits import Waits, waits
 
 Json = dict[str, Any]

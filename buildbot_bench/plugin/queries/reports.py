@@ -18,14 +18,17 @@ from buildbot_bench.core.search import Answer
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.rows import ImageRow, IterationRow, ProbeRow
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.farm.branches import branch_to_name
 from buildbot_bench.plugin.farm.calculating import calculate
+from buildbot_bench.plugin.farm.series import branch_to_name
 from buildbot_bench.plugin.queries.commit_views import reviews_of
 from buildbot_bench.plugin.queries.context import context_of
-from buildbot_bench.plugin.queries.evidence import SearchInputs, applied_fix, gather
-from buildbot_bench.plugin.queries.items import item_on
-from buildbot_bench.plugin.queries.judgements import opinion_of, track_record
-from buildbot_bench.plugin.queries.marked import marked_changes, marks_told
+from buildbot_bench.plugin.queries.evidence import SearchInputs, applied_fix, gather, item_on
+from buildbot_bench.plugin.queries.judgements import (
+    marked_changes,
+    marks_told,
+    opinion_of,
+    track_record,
+)
 from buildbot_bench.render.sections import with_sections
 
 _LOG = Logger()

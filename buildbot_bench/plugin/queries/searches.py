@@ -27,14 +27,12 @@ from buildbot_bench.plugin.queries.breakage_views import (
     recovery_json,
 )
 from buildbot_bench.plugin.queries.captures import flame_graphs_of_search
-from buildbot_bench.plugin.queries.evidence import SearchInputs, gather
-from buildbot_bench.plugin.queries.forecasts import left
+from buildbot_bench.plugin.queries.evidence import SearchInputs, gather, item_of_search
 from buildbot_bench.plugin.queries.history import culprits_of, revision_shown
-from buildbot_bench.plugin.queries.incident_views import incident_json
-from buildbot_bench.plugin.queries.items import item_of_search
+from buildbot_bench.plugin.queries.incident_groups import incident_json
 from buildbot_bench.plugin.queries.judgements import mark_json
 from buildbot_bench.plugin.queries.reports import report_of
-from buildbot_bench.plugin.queries.waits import Waits, waits
+from buildbot_bench.plugin.queries.waits import Waits, left, waits
 from buildbot_bench.render.notices import notice_text
 from buildbot_bench.render.text import report_text
 

@@ -1,15 +1,22 @@
-"""People's requests on comparisons: start, extend, cancel, approve and reject."""
+"""Requests for comparisons: what they may hold, reuse and cost."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from buildbot_bench.api.requests import ComparisonQuestion, Extension
+from buildbot_bench.api.requests import MOST_BOOTS, ComparisonQuestion, Extension
 from buildbot_bench.api.states import AbTestState
 from buildbot_bench.core.branches import branch_in
-from buildbot_bench.core.compare import Identity, check_identities, check_written
+from buildbot_bench.core.compare import (
+    Identity,
+    check_identities,
+    check_written,
+    epoch_name,
+    of_newest_epoch,
+)
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.sharing import PersonPriority
 from buildbot_bench.core.variant import parse_recipe
@@ -18,12 +25,62 @@ from buildbot_bench.plugin.db.ab_test_rows import AbTestRow, AbTestVariant, NewA
 from buildbot_bench.plugin.db.states import ImageState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.series import Series, all_series
-from buildbot_bench.plugin.queries.items import item_of_comparison
-from buildbot_bench.plugin.requests.comparison_costs import announced
-from buildbot_bench.plugin.requests.epochs import refuse_other_epoch
-from buildbot_bench.plugin.requests.extensions import images_of, iterations_of
-from buildbot_bench.plugin.requests.quota import refuse_one_too_many, refuse_too_many_boots
+from buildbot_bench.plugin.queries.evidence import item_of_comparison
+from buildbot_bench.plugin.requests.quota import (
+    announced,
+    refuse_one_too_many,
+    refuse_too_many_boots,
+)
 from buildbot_bench.plugin.requests.variants import Variant, find_variant
+
+
+def iterations_of(ab_test: AbTestRow, asked: Extension, item: ItemUnderTest) -> int:
+    """How many boots of each there are to be."""
+    boots = f"{item.iteration}s"
+    wanted = (asked.iterations or ab_test.iterations) + asked.more
+    if wanted < ab_test.iterations:
+        raise UsageError(
+            f"comparison {ab_test.id} has {ab_test.iterations} {boots} of each, not {wanted}",
+            hint="nothing measured is thrown away: ask for as many or more",
+        )
+    if wanted > MOST_BOOTS:
+        raise UsageError(
+            f"{wanted} {boots} of each are too many: {MOST_BOOTS} are the most",
+            hint=f"comparison {ab_test.id} has {ab_test.iterations}",
+        )
+    return wanted
+
+
+def images_of(ab_test: AbTestRow, asked: Extension) -> int:
+    """How many images of each there may be."""
+    wanted = asked.images or ab_test.images
+    known = 1 + max((one.number for one in ab_test.further), default=0)
+    if wanted < known:
+        raise UsageError(
+            f"comparison {ab_test.id} has {known} images of a variant, not {wanted}",
+            hint="nothing measured is thrown away: ask for as many or more",
+        )
+    return wanted
+
+
+async def refuse_other_epoch(farm: Farm, ab_test: AbTestRow, more: Sequence[str]) -> None:
+    """Look whether the lab is still the one in which a comparison was measured.
+
+    The lab's epoch is known from what it measured last. Where it changed since, the broker learns
+    so from the first boot, and measures all variants again in the new epoch.
+    """
+    rows = await farm.store.iterations_of_ab_test(ab_test.id)
+    for testbed in dict.fromkeys(testbed for testbed, _ in ab_test.series):
+        own, _ = of_newest_epoch([r for r in rows if r.testbed == testbed and r.value is not None])
+        now = await farm.store.newest_epoch(testbed)
+        if own and now is not None and own[0].epoch != now:
+            variants = " ".join([*(one.variant for one in ab_test.variants), *more])
+            raise UsageError(
+                f"comparison {ab_test.id} was measured in {epoch_name(own[0].epoch)} of {testbed},"
+                f" which is in {epoch_name(now)} now: no comparison mixes epochs",
+                hint=f"measure all of it again: `bench-compare {variants}`",
+            )
+
 
 Json = dict[str, Any]
 

@@ -23,10 +23,17 @@ from buildbot_bench.plugin.db.states import (
     SearchReason,
 )
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.farm.branches import branch_of_commit, first_branch, is_watched
-from buildbot_bench.plugin.farm.series import Series, all_series, least_loaded, removal_reason
+from buildbot_bench.plugin.farm.series import (
+    Series,
+    all_series,
+    branch_of_commit,
+    first_branch,
+    is_watched,
+    least_loaded,
+    removal_reason,
+)
 from buildbot_bench.plugin.queries.evidence import gather, relinks_of, span_of
-from buildbot_bench.plugin.queries.forecasts import expected, range_json
+from buildbot_bench.plugin.queries.waits import expected, range_json
 from buildbot_bench.plugin.requests.quota import keep_patch
 
 Json = dict[str, Any]

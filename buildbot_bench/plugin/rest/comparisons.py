@@ -12,7 +12,7 @@ from buildbot_bench.plugin.queries.comparisons import ComparisonViews
 from buildbot_bench.plugin.queries.result_directory import directory_of
 from buildbot_bench.plugin.requests.comparison_requests import ComparisonRequests
 from buildbot_bench.plugin.rest.access import APPROVE, may, owner_of, require
-from buildbot_bench.plugin.rest.endpoints import BenchEndpoint, asked_for, newest
+from buildbot_bench.plugin.rest.endpoints import BenchEndpoint, asked_for, filtered_by, newest
 
 LISTED = 50
 
@@ -84,34 +84,19 @@ class FilesEndpoint(BenchEndpoint):
         return None if ab_test is None else await directory_of(farm, ab_test)
 
 
+@filtered_by(comparisonid=types.Integer(), state=types.String())
 class ComparisonResource(base.ResourceType):
     """A comparison of two to sixteen variants."""
 
     name = "bench_comparison"
     plural = "comparisons"
     endpoints = [ComparisonEndpoint, ComparisonsEndpoint]
-    eventPathPatterns: list[str] = []
-
-    class EntityType(types.Entity):
-        """The fields by which Buildbot may filter and sort."""
-
-        comparisonid = types.Integer()
-        state = types.String()
-
-    entityType = EntityType(name)
 
 
+@filtered_by(path=types.String())
 class ComparisonFile(base.ResourceType):
     """One file of a result directory."""
 
     name = "bench_file"
     plural = "files"
     endpoints = [FilesEndpoint]
-    eventPathPatterns: list[str] = []
-
-    class EntityType(types.Entity):
-        """The fields by which Buildbot may filter and sort."""
-
-        path = types.String()
-
-    entityType = EntityType(name)

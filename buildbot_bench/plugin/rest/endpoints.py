@@ -8,11 +8,11 @@ names an empty field, and passes on numbers that no row can have. JSON-RPC answe
 from __future__ import annotations
 
 import sys
-from collections.abc import Awaitable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from buildbot.data import base
+from buildbot.data import base, types
 from buildbot.data.exceptions import InvalidPathError, InvalidQueryParameter
 from buildbot.data.resultspec import Filter
 from buildbot.util import bytes2unicode
@@ -30,8 +30,8 @@ from buildbot_bench.plugin.buildbot_fixes.directories import WithoutDirectories,
 from buildbot_bench.plugin.buildbot_fixes.threaded_answers import ThreadedRequest
 from buildbot_bench.plugin.db.sql import MOST
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.farm.branches import first_branch
 from buildbot_bench.plugin.farm.farm import RETRY_AFTER
+from buildbot_bench.plugin.farm.series import first_branch
 from buildbot_bench.plugin.rest.access import CONTROL, require
 
 Args = dict[str, Any]
@@ -162,6 +162,20 @@ def register(master: Any, *kinds: type[base.ResourceType]) -> None:
     for kind in kinds:
         if master.data.getResourceType(kind.name) is None:
             master.data._scanModule(sys.modules[kind.__module__])  # noqa: SLF001
+
+
+Kind = TypeVar("Kind", bound=type[base.ResourceType])
+
+
+def filtered_by(**fields: types.Type) -> Callable[[Kind], Kind]:
+    """Decorate a kind of resources with the fields by which Buildbot may filter and sort them."""
+
+    def decorated(kind: Kind) -> Kind:
+        kind.eventPathPatterns = []
+        kind.entityType = type("EntityType", (types.Entity,), fields)(kind.name)
+        return kind
+
+    return decorated
 
 
 class BenchEndpoint(base.Endpoint):

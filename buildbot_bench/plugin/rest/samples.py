@@ -13,7 +13,7 @@ from buildbot_bench.core.csv_text import csv_text
 from buildbot_bench.core.limits import EXPORTED_ROWS
 from buildbot_bench.plugin.db.series import ExportRow
 from buildbot_bench.plugin.farm import Farm, farm_of
-from buildbot_bench.plugin.farm.branches import first_branch
+from buildbot_bench.plugin.farm.series import first_branch
 from buildbot_bench.plugin.queries import history
 from buildbot_bench.plugin.rest.endpoints import BenchEndpoint, branch_asked
 

@@ -1,4 +1,4 @@
-"""The REST resources of searches, probes and judgements."""
+"""The REST resources of searches, incidents, probes and judgements."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from buildbot.data import base, types
 
 from buildbot_bench.api.requests import MarkAsked, MoreBoots, SearchQuestion
 from buildbot_bench.plugin.farm import farm_of
+from buildbot_bench.plugin.queries import incident_groups
 from buildbot_bench.plugin.queries.judgements import judgement, newest_judgements
 from buildbot_bench.plugin.queries.searches import SearchViews
 from buildbot_bench.plugin.requests.marks import MarkRequests
 from buildbot_bench.plugin.requests.search_requests import SearchRequests, measure_more
 from buildbot_bench.plugin.rest.access import owner_of
-from buildbot_bench.plugin.rest.endpoints import BenchEndpoint, asked_for, newest
+from buildbot_bench.plugin.rest.endpoints import BenchEndpoint, asked_for, filtered_by, newest
 
 LISTED = 50
 
@@ -130,56 +131,75 @@ class JudgementEndpoint(BenchEndpoint):
         return await requests.mark_verdict(kwargs["judgementid"], **mark_asked(args))
 
 
+@filtered_by(
+    searchid=types.Integer(),
+    state=types.String(),
+    testbed=types.String(),
+    workload=types.String(),
+    branch=types.String(),
+)
 class Search(base.ResourceType):
     """A bisection of a range."""
 
     name = "search"
     plural = "searches"
     endpoints = [SearchEndpoint, SearchesEndpoint]
-    eventPathPatterns: list[str] = []
-
-    class EntityType(types.Entity):
-        """The fields by which Buildbot may filter and sort."""
-
-        searchid = types.Integer()
-        state = types.String()
-        testbed = types.String()
-        workload = types.String()
-        branch = types.String()
-
-    entityType = EntityType(name)
 
 
+@filtered_by(probeid=types.Integer(), serial=types.Integer())
 class BenchProbe(base.ResourceType):
     """One request for iterations."""
 
     name = "bench_probe"
     plural = "probes"
     endpoints = [ProbesEndpoint, RecentProbesEndpoint]
-    eventPathPatterns: list[str] = []
-
-    class EntityType(types.Entity):
-        """The fields by which Buildbot may filter and sort."""
-
-        probeid = types.Integer()
-        serial = types.Integer()
-
-    entityType = EntityType(name)
 
 
+@filtered_by(judgementid=types.Integer(), state=types.String(), branch=types.String())
 class Judgement(base.ResourceType):
     """A sample judged against its history."""
 
     name = "bench_judgement"
     plural = "judgements"
     endpoints = [JudgementEndpoint, JudgementsEndpoint]
-    eventPathPatterns: list[str] = []
 
-    class EntityType(types.Entity):
-        """The fields by which Buildbot may filter and sort."""
 
-        judgementid = types.Integer()
-        state = types.String()
-        branch = types.String()
+class IncidentsEndpoint(BenchEndpoint):
+    """The newest incidents, each with all its searches and series."""
 
-    entityType = EntityType(name)
+    kind = base.EndpointKind.COLLECTION
+    pathPatterns = ["/bench/incidents"]
+
+    async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
+        """The newest first."""
+        most = newest(resultSpec, incident_groups.LISTED)
+        return await incident_groups.incidents(farm_of(self.master).as_of_now(), most)
+
+
+class IncidentEndpoint(BenchEndpoint):
+    """One incident, by the number of any of its searches."""
+
+    kind = base.EndpointKind.SINGLE
+    pathPatterns = ["/bench/incidents/n:incidentid"]
+
+    async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
+        """The incident; None when that search found nothing."""
+        return await incident_groups.incident(
+            farm_of(self.master).as_of_now(), kwargs["incidentid"]
+        )
+
+    async def act(self, action: str, args: dict[str, Any], kwargs: dict[str, Any]) -> Any:
+        """`mark` says what it was, of all its searches at once."""
+        if action != "mark":
+            return await super().act(action, args, kwargs)
+        requests = MarkRequests(farm_of(self.master))
+        return await requests.mark_incident(kwargs["incidentid"], **mark_asked(args))
+
+
+@filtered_by(incidentid=types.Integer(), kind=types.String(), branch=types.String())
+class BenchIncident(base.ResourceType):
+    """A culprit, on however many workloads and testbeds."""
+
+    name = "bench_incident"
+    plural = "incidents"
+    endpoints = [IncidentsEndpoint, IncidentEndpoint]

@@ -11,7 +11,7 @@ from buildbot_bench.plugin.broker.quarantine import release
 from buildbot_bench.plugin.farm import farm_of
 from buildbot_bench.plugin.queries.lab import testbed
 from buildbot_bench.plugin.rest.access import owner_of
-from buildbot_bench.plugin.rest.endpoints import BenchEndpoint, asked_for
+from buildbot_bench.plugin.rest.endpoints import BenchEndpoint, asked_for, filtered_by
 
 
 class TestbedEndpoint(BenchEndpoint):
@@ -37,6 +37,7 @@ class TestbedEndpoint(BenchEndpoint):
         return {}
 
 
+@filtered_by(testbed=types.String())
 class Testbed(base.ResourceType):
     """A testbed of the lab."""
 
@@ -45,11 +46,3 @@ class Testbed(base.ResourceType):
     name = "bench_testbed"
     plural = "testbeds"
     endpoints = [TestbedEndpoint]
-    eventPathPatterns: list[str] = []
-
-    class EntityType(types.Entity):
-        """The fields by which Buildbot may filter and sort."""
-
-        testbed = types.String()
-
-    entityType = EntityType(name)

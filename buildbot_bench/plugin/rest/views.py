@@ -11,21 +11,10 @@ from buildbot_bench.core.gate import Ruling
 from buildbot_bench.plugin.broker.commit_queue import said_of
 from buildbot_bench.plugin.broker.retention import inventory
 from buildbot_bench.plugin.farm import Farm, farm_of
-from buildbot_bench.plugin.farm.branches import watched_branches
-from buildbot_bench.plugin.farm.series import Series, all_series
-from buildbot_bench.plugin.queries import (
-    commit_contrasts,
-    commit_views,
-    history,
-    judgements,
-    lab,
-    overview,
-    report_pages,
-    searches,
-)
-from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS
-from buildbot_bench.plugin.queries.items import item_of_farm
-from buildbot_bench.plugin.rest.endpoints import BenchEndpoint, branch_asked, newest
+from buildbot_bench.plugin.farm.series import Series, all_series, watched_branches
+from buildbot_bench.plugin.queries import commit_views, history, judgements, lab, overview, searches
+from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS, item_of_farm
+from buildbot_bench.plugin.rest.endpoints import BenchEndpoint, branch_asked, filtered_by, newest
 from buildbot_bench.plugin.rest.samples import SamplesEndpoint
 
 Json = dict[str, Any]
@@ -128,7 +117,7 @@ class CommitEndpoint(_Reading):
     """One commit on all series, each against what was measured before it."""
 
     pathPatterns = ["/bench/commits/s:revision"]
-    read = commit_contrasts.commit
+    read = commit_views.commit
 
 
 class PointEndpoint(BenchEndpoint):
@@ -162,7 +151,7 @@ class ReportPageEndpoint(_Reading):
     """A search's report as its page shows it."""
 
     pathPatterns = ["/bench/searches/n:searchid/report"]
-    read = report_pages.report_page
+    read = overview.report_page
 
 
 class LabEndpoint(_Reading):
@@ -240,6 +229,7 @@ class MirrorEndpoint(_Reading):
     read = mirror
 
 
+@filtered_by(branch=types.String())
 class BenchView(base.ResourceType):
     """What a page shows; an answer's list is named `views`."""
 
@@ -263,11 +253,3 @@ class BenchView(base.ResourceType):
         RecordEndpoint,
         MirrorEndpoint,
     ]
-    eventPathPatterns: list[str] = []
-
-    class EntityType(types.Entity):
-        """The field by which Buildbot may filter and sort."""
-
-        branch = types.String()
-
-    entityType = EntityType(name)

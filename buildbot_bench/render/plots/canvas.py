@@ -1,4 +1,4 @@
-"""The canvas of all plots: size, fonts, colours and file formats.
+"""The canvas of all plots: size, fonts, colours, file formats and vertical axes.
 
 matplotlib is imported when the first picture is drawn: a master that mails nothing does not wait
 for it. pyplot, which keeps figures in global state, is not used.
@@ -13,11 +13,15 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from buildbot_bench.core.legible import one_line
+from buildbot_bench.core.sample import PPS, Metric
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike
 
 # Okabe and Ito's blue, vermilion and sky blue: told apart by everybody, and in print by lightness.
 OLD = "#0072b2"
@@ -97,3 +101,33 @@ def _saved(figure: Figure, form: Format, title: str) -> bytes:
     buffer = io.BytesIO()
     figure.savefig(buffer, format=form.value, dpi=_DPI, metadata={**dull, "Title": one_line(title)})
     return buffer.getvalue()
+
+
+# A simple IMIX (7 packets of 40 bytes, 4 of 576, 1 of 1500: 340.33 on average) with 14 bytes of
+# Ethernet header is 354.33 bytes a packet.
+IMIX_BITS_PER_PACKET = 2834.67
+
+
+def scale(axes: Axes, metric: Metric) -> None:
+    """Label the left axis in the metric's unit; packets per second also get IMIX bits on the right.
+
+    Call it when the limits are set.
+    """
+    from matplotlib.ticker import EngFormatter  # noqa: PLC0415 - drawn seldom, see canvas
+
+    axes.set_ylabel(f"{metric.name}, {metric.unit}")
+    axes.yaxis.set_major_formatter(EngFormatter(sep=" "))
+    if metric.unit != PPS.unit:
+        return
+    right = axes.secondary_yaxis("right", functions=(_as_bits, _as_packets))
+    right.set_ylabel("as IMIX throughput", color=MUTED)
+    right.yaxis.set_major_formatter(EngFormatter(unit="b/s", sep=" "))
+    right.tick_params(colors=MUTED)
+
+
+def _as_bits(pps: ArrayLike) -> ArrayLike:
+    return np.asarray(pps, dtype=float) * IMIX_BITS_PER_PACKET
+
+
+def _as_packets(bps: ArrayLike) -> ArrayLike:
+    return np.asarray(bps, dtype=float) / IMIX_BITS_PER_PACKET

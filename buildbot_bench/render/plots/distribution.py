@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from buildbot_bench.core.report.words import percent
 from buildbot_bench.core.sample import Metric
-from buildbot_bench.render.plots.canvas import INK, MUTED, NEW, OLD, Format, draw, named
-from buildbot_bench.render.plots.units import scale
+from buildbot_bench.render.plots.canvas import INK, MUTED, NEW, OLD, Format, draw, named, scale
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,4 +1,4 @@
-"""The plot of a series over its revisions: boots, levels with their noise, and marks."""
+"""The plots of a series over its revisions, and of a control chart over its rounds."""
 
 from __future__ import annotations
 
@@ -9,12 +9,52 @@ from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING
 
+from buildbot_bench.core.health import Chart, Point
 from buildbot_bench.core.sample import Metric
-from buildbot_bench.render.plots.canvas import BAND, INK, MUTED, NEW, OLD, Format, draw, named
-from buildbot_bench.render.plots.units import scale
+from buildbot_bench.render.plots.canvas import (
+    BAND,
+    INK,
+    MUTED,
+    NEW,
+    OLD,
+    Format,
+    draw,
+    named,
+    scale,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+_MOST = 60  # rounds at a mail's width
+
+
+def control(chart: Chart, *, title: str, form: Format = Format.PNG) -> bytes:
+    """The picture of the newest rounds of a chart, those without a value left out."""
+    points = [point for point in chart.points if point.deviation is not None][-_MOST:]
+
+    def paint(axes: Axes) -> None:
+        places = range(len(points))
+        limits = [100 * point.limit for point in points]
+        axes.fill_between(places, [-x for x in limits], limits, color=BAND, alpha=0.2, lw=0)
+        axes.axhline(0.0, color=INK, lw=0.8)
+        axes.plot(places, [100 * point.average for point in points], color=OLD, lw=1.2)
+        for is_bad, colour, marker in ((False, OLD, "o"), (True, NEW, "D")):
+            some = [n for n in places if _is_bad(points[n]) is is_bad]
+            offs = [100 * (points[n].deviation or 0.0) for n in some]
+            axes.scatter(some, offs, s=22, color=colour, marker=marker, zorder=3)
+        axes.set_ylabel("off the level, %")
+        axes.set_xlabel(
+            "round; dots: single rounds, diamonds: out of control, line: their moving average"
+        )
+        axes.locator_params(axis="x", integer=True)
+
+    return draw(paint, form=form, title=title, height_in=2.8)
+
+
+def _is_bad(point: Point) -> bool:
+    return point.signal is not None or point.excluded
+
 
 # What of the noise the band shows: 19 of 20 boots of unchanged code lie within it.
 _BAND_SIGMAS = 1.96

@@ -12,13 +12,13 @@ from email import message_from_bytes, policy
 import pytest
 
 from buildbot_bench.api.searches import SearchShown
+from buildbot_bench.core.cron import WEEK_S
 from buildbot_bench.core.figures import percent, size
 from buildbot_bench.core.json_reader import from_json
 from buildbot_bench.core.search import Answer, Step
-from buildbot_bench.core.weekly import WEEK_S
 from buildbot_bench.plugin.broker.scheduler import Cycle
-from buildbot_bench.plugin.broker.stating import Stating
-from buildbot_bench.plugin.outbox.digest_mail import write_digest
+from buildbot_bench.plugin.broker.searching import Stating
+from buildbot_bench.plugin.outbox.summary_mails import write_digest
 from tests.fakes.past import boots
 from tests.fakes.served import API, PAGES, ServedFarm
 

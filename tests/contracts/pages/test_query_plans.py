@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from buildbot_bench.plugin.broker.scheduler import Cycle
-from buildbot_bench.plugin.db import overview, pooled
+from buildbot_bench.plugin.db import findings, pooled
 from buildbot_bench.plugin.db.store import BenchStore
 from tests.contracts.pages.named import RESOURCES, programs, targets
 from tests.contracts.pages.plans import full_scans, recorded
@@ -89,5 +89,5 @@ async def test_no_cycle_and_no_page_reads_a_large_table_through(
     # A new query is asked by a page or a cycle, or it is to be named above.
     assert methods.keys() - asked_names - ELSEWHERE == set()
     of_overview = {"findings", "findings_over", "last_marks"}
-    assert of_overview < {name for name in vars(overview) if name in asked_names}
+    assert of_overview < {name for name in vars(findings) if name in asked_names}
     assert full_scans(engine, asked) == {}

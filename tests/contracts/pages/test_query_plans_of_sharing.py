@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from buildbot_bench.plugin.broker.removed import RemovedTestbeds
 from buildbot_bench.plugin.db.watch import marks
+from buildbot_bench.plugin.queries.breakages import troubles_of_workloads
 from buildbot_bench.plugin.queries.build_turns import build_turns
 from buildbot_bench.plugin.queries.turns import lab_turns
-from buildbot_bench.plugin.queries.workloads import troubles_of_workloads
 from tests.contracts.pages.plans import full_scans, recorded
 
 REPOSITORIES = ("", "fork")

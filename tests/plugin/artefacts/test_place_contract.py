@@ -11,9 +11,8 @@ import pytest
 
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.plugin.artefacts import Artefact, ArtefactMissingError, Place
-from buildbot_bench.plugin.artefacts.http import HttpPlace
+from buildbot_bench.plugin.artefacts.http import HttpPlace, Keys, bearer, s3_signature, signed
 from buildbot_bench.plugin.artefacts.place import DiskPlace
-from buildbot_bench.plugin.artefacts.signing import Keys, bearer, s3_signature, signed
 from tests.fakes.store_server import StoreServer
 
 KERNEL = bytes(range(256)) * 8192  # 2 MiB: more than one piece on every way

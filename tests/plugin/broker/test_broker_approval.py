@@ -11,7 +11,7 @@ from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.sharing import PersonPriority
 from buildbot_bench.plugin.broker.ab_tests import AbTests
 from buildbot_bench.plugin.broker.issue import Issuer
-from buildbot_bench.plugin.broker.withdrawn import LOOK_EVERY_S, UnapprovedPatches
+from buildbot_bench.plugin.broker.removed import LOOK_EVERY_S, UnapprovedPatches
 from buildbot_bench.plugin.db.rows import ProbeRequest
 from buildbot_bench.plugin.queries.comparisons import ComparisonViews
 from buildbot_bench.plugin.queries.turns import boots_of_a_day

@@ -15,7 +15,7 @@ from buildbot_bench.plugin.broker.judging import Judging
 from buildbot_bench.plugin.db.rows import CommitRow
 from buildbot_bench.plugin.db.schema import COMMIT
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.farm.branches import branch_to_name
+from buildbot_bench.plugin.farm.series import branch_to_name
 from buildbot_bench.plugin.queries.comparisons import ComparisonViews
 from buildbot_bench.plugin.requests.comparison_requests import ComparisonRequests
 from tests.fakes.database import rows_of

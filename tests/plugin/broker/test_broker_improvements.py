@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from buildbot_bench.plugin.broker.improvements import NEWS_S, Improvements
+from buildbot_bench.plugin.broker.follow_ups import NEWS_S, Improvements
 from buildbot_bench.plugin.broker.searching import Searching
 from buildbot_bench.plugin.db.finding_rows import VerdictGrounds
 from buildbot_bench.plugin.db.states import JudgementState, Priority

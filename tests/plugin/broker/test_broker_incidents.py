@@ -17,7 +17,7 @@ from buildbot_bench.plugin.broker.searching import Searching
 from buildbot_bench.plugin.db.incident_rows import RaisedAlarm
 from buildbot_bench.plugin.outbox.mail_outbox import MailOutbox
 from buildbot_bench.plugin.queries.history import marks_of
-from buildbot_bench.plugin.queries.incident_views import incident_json
+from buildbot_bench.plugin.queries.incident_groups import incident_json
 from buildbot_bench.plugin.queries.incidents import MOST_WAIT_S
 from buildbot_bench.plugin.queries.reports import report_of
 from tests.fakes.gated import COUNTED, GATED, count

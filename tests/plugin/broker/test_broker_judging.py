@@ -10,7 +10,7 @@ from buildbot_bench.plugin.broker.judging import MAX_ROUNDS, Judging
 from buildbot_bench.plugin.db.finding_rows import NewJudgement
 from buildbot_bench.plugin.db.states import JudgementState
 from buildbot_bench.plugin.queries.incidents import alarmed_elsewhere
-from buildbot_bench.plugin.queries.marked import settled_changes
+from buildbot_bench.plugin.queries.judgements import settled_changes
 from tests.fakes.past import TESTBED, WORKLOAD, Past, boots
 
 # Both testbeds measure forwarding.

@@ -14,7 +14,7 @@ from buildbot_bench.plugin.broker.commit_watch import CommitWatch
 from buildbot_bench.plugin.broker.issue import Issuer
 from buildbot_bench.plugin.broker.removed import RemovedTestbeds
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.farm.branches import first_branch, known_branches, watched_branches
+from buildbot_bench.plugin.farm.series import first_branch, known_branches, watched_branches
 from buildbot_bench.plugin.requests.comparison_requests import ComparisonRequests
 from buildbot_bench.plugin.requests.search_requests import SearchRequests
 from tests.gitrepo import add_commits, git, make_repository, numbered

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from buildbot_bench.plugin.broker.commit_queue import CommitQueue
-from buildbot_bench.plugin.broker.withdrawn import Superseded
+from buildbot_bench.plugin.broker.removed import Superseded
 from tests.fakes.master import US, Request
 from tests.fakes.past import Past
 

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from buildbot_bench.core.condition import findings
 from buildbot_bench.demo.command import main
-from buildbot_bench.demo.doctoring import read_condition
+from buildbot_bench.demo.verifying import read_condition
 from buildbot_bench.history import MirrorHistory
 from tests.fakes.whole_farm import WholeFarm
 from tests.gitrepo import Commit, git, make_repository

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import sqlalchemy as sa
 
-from buildbot_bench.plugin.db import memory, sql, watch
+from buildbot_bench.plugin.db import pooled, sql, watch
 from buildbot_bench.plugin.db.schema import CHANGE, IMAGE, METADATA
 from buildbot_bench.plugin.db.sql import take_write_lock, upgrade
 from buildbot_bench.plugin.db.store import BenchStore
@@ -47,7 +47,7 @@ async def test_what_did_not_change_is_read_once(remembering, pool, an_image):
 
 
 async def test_there_is_an_end_to_what_is_kept_in_all(remembering, pool, an_image, monkeypatch):
-    monkeypatch.setattr(memory, "MOST_IN_ALL", 1)
+    monkeypatch.setattr(pooled, "MOST_IN_ALL", 1)
     image = await an_image()
     assert await remembering.images() == [image]
     assert await remembering.image(image.id) == image

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import sqlalchemy as sa
 
-from buildbot_bench.plugin.db.reads import tables_read
 from buildbot_bench.plugin.db.schema import IMAGE, ITERATION, JUDGEMENT, MARK, PROBE, SEARCH, UNDONE
+from buildbot_bench.plugin.db.watch import tables_read
 
 _new = sa.select(PROBE.c.image_id).where(PROBE.c.state == "new")
 _other = PROBE.alias()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from buildbot_bench.plugin.db.rows import PatchRow
-from buildbot_bench.plugin.farm.patch_texts import PatchTexts
+from buildbot_bench.plugin.farm.farm import PatchTexts
 
 PATCH = PatchRow(id=1, digest="a", origin="x.diff", requester="", fetched_at=0.0, body=b"\x1bone")
 

@@ -6,13 +6,13 @@ from email import message_from_bytes, policy
 
 import pytest
 
+from buildbot_bench.core.cron import DAY_S, WEEK_S
 from buildbot_bench.core.search import Answer, Step
-from buildbot_bench.core.weekly import DAY_S, WEEK_S
 from buildbot_bench.plugin.db.finding_rows import ReportRow
 from buildbot_bench.plugin.db.schema import REPORT
 from buildbot_bench.plugin.db.states import ReportState
-from buildbot_bench.plugin.outbox.digest_mail import write_digest, write_undecided
 from buildbot_bench.plugin.outbox.search_mail import write_search_mail
+from buildbot_bench.plugin.outbox.summary_mails import write_digest, write_undecided
 from tests.fakes.database import rows_of
 from tests.fakes.past import boots
 

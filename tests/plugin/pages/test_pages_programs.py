@@ -23,7 +23,7 @@ from buildbot_bench.plugin.pages.histories import _SeriesText
 from buildbot_bench.plugin.pages.metrics import Gauge, exposition, metrics
 from buildbot_bench.plugin.rest.samples import as_csv, samples_csv
 from buildbot_bench.plugin.service import BenchService
-from buildbot_bench.render.badge import Tone, badge_svg
+from buildbot_bench.render.html import Tone, badge_svg
 from tests.fakes.past import boots
 
 ON_SQLITE = pytest.mark.parametrize("database", ["sqlite"], indirect=True)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from buildbot_bench.plugin.db.finding_rows import VerdictGrounds
-from buildbot_bench.plugin.queries.commit_contrasts import commit
-from buildbot_bench.plugin.queries.commit_views import measured_commit
+from buildbot_bench.plugin.queries.commit_views import commit, measured_commit
 from buildbot_bench.plugin.requests.marks import MarkRequests
 from tests.fakes.past import boots
 

@@ -14,7 +14,7 @@ from buildbot_bench.plugin.queries.history import marks_of
 from buildbot_bench.plugin.queries.searches import SearchViews, reports, strip
 from buildbot_bench.plugin.requests.marks import MarkRequests
 from buildbot_bench.plugin.requests.search_requests import measure_more
-from buildbot_bench.render.badge import Tone
+from buildbot_bench.render.html import Tone
 
 pytestmark = pytest.mark.both_databases
 

@@ -7,7 +7,7 @@ import pytest
 from buildbot_bench.core.incident import Breakage, Ending
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.plugin.farm.calculating import use
-from buildbot_bench.plugin.queries.report_pages import report_page
+from buildbot_bench.plugin.queries.overview import report_page
 from tests.fakes.calculating import Counting
 from tests.fakes.past import boots
 
