@@ -118,14 +118,11 @@ def plan_breakage(
 
 def _locate(known: _Known) -> Measure | Breakage:
     """Narrow the likeliest place of the newest breakage, and try beside it until it is sure."""
-    n, hopeless = known.n, known.hopeless()
+    hopeless = known.hopeless()
     kernels, posterior = _places(known)
     likely = int(np.argmax(posterior))
-    if posterior[likely] >= _SURE:
-        if likely == len(kernels):
-            return Breakage(ending=Ending.MENDED, old=0, new=n, detail="the new end works")
-        if likely == 0:
-            return _unproven(n, _why_all_fails(known, kernels[0]))
+    if posterior[likely] >= _SURE and likely in {0, len(kernels)}:
+        return _without_a_place(known, kernels[0], is_fixed=likely > 0)
     below = np.cumsum(posterior)
     at = int(np.argmax(below >= _HALF))
     if posterior[likely] >= _SURE or not 0 < at < len(kernels):
@@ -153,8 +150,20 @@ def _locate(known: _Known) -> Measure | Breakage:
     )
 
 
+def _without_a_place(known: _Known, oldest: int, *, is_fixed: bool) -> Measure | Breakage:
+    """What is said where all that was tried works, or where all fails, the old end surely."""
+    if is_fixed:
+        return Breakage(ending=Ending.MENDED, old=0, new=known.n, detail="the new end works")
+    if known.sure(known.trials(oldest, TrialOutcome.BROKEN)) or oldest in known.hopeless():
+        return _unproven(known.n, _why_all_fails(known, oldest))
+    return _measure(known, oldest)
+
+
 def _places(known: _Known) -> tuple[list[int], FloatArray]:
-    """The kernels that were tried, and the probability of each place of the breakage among them."""
+    """The kernels that were tried, and the probability of each place of the breakage among them.
+
+    A commit that leaves the kernel as it is broke nothing.
+    """
     tried: dict[int, list[int]] = {}
     for trial in known.evidence.trials:
         if trial.outcome in {TrialOutcome.WORKS, TrialOutcome.BROKEN} and trial.position <= known.n:
@@ -164,7 +173,8 @@ def _places(known: _Known) -> tuple[list[int], FloatArray]:
     kernels = sorted(tried)
     works = [tried[kernel][0] for kernel in kernels]
     failed = [tried[kernel][1] for kernel in kernels]
-    return kernels, place_posterior(works, failed, [b - a for a, b in pairwise(kernels)])
+    changes = np.cumsum([known.first[place] == place for place in range(known.n + 1)])
+    return kernels, place_posterior(works, failed, np.diff(changes[kernels]).tolist())
 
 
 def _why_all_fails(known: _Known, first: int) -> str:

@@ -20,9 +20,9 @@ _BAD = (0.45, 0.6, 0.75, 0.9, 0.999)
 # Prior probability that a breakage shows each time and good revisions never fail: most do.
 _EACH_TIME = 0.5
 # Prior probability that all of a range is broken, or nothing of it; and that one which broke is
-# mended within it. Chosen on other seeds than those that judge: with .02 a race costs half more.
+# fixed within it. Chosen on other seeds than those that judge: with .02 a race costs half more.
 _BEYOND = 0.01
-_MENDED = 0.0002
+_FIXED = 0.0002
 
 
 def place_posterior(
@@ -31,8 +31,9 @@ def place_posterior(
     """Return the probability of each place of the culprit, (m + 1,).
 
     Trials of m revisions, oldest first, ended so; `commits` counts those between a revision and
-    the one before it, (m - 1,). Place j lies after j revisions: at 0 all are broken, at m none is.
-    A range may have been broken and mended before: the place is that of the newest breakage.
+    the one before it that change the kernel, (m - 1,). Place j lies after j revisions: at 0 all are
+    broken, at m none is. A range may have been broken and fixed before: the place is that of the
+    newest breakage.
     """
     good, bad = (axis.ravel() for axis in np.meshgrid(_GOOD, _BAD))
     even = (1 - _EACH_TIME) / (len(good) - 1)
@@ -60,8 +61,8 @@ def _newest_breakage(before: FloatArray, since: FloatArray, commits: FloatArray)
     for j, share in enumerate(commits / commits.sum(), start=1):
         place.append(good + np.log(share) + rest[:, j])
         stays = good + np.log1p(-min(share, 1 - _BEYOND))
-        mends, breaks = broken + np.log(_MENDED * share), good + np.log(share)
-        keeps = broken + np.log1p(-_MENDED * share)
-        good = np.logaddexp(stays, mends) + before[:, j]
+        fixed, breaks = broken + np.log(_FIXED * share), good + np.log(share)
+        keeps = broken + np.log1p(-_FIXED * share)
+        good = np.logaddexp(stays, fixed) + before[:, j]
         broken = np.logaddexp(keeps, breaks) + since[:, j]
     return np.array([*place, good])

@@ -42,7 +42,7 @@ GONE = ", (9, 'master:9', 'x', 9, 5, '')"
 def leased(*leases: str) -> str:
     """Leases that hold, each with its trouble behind its name."""
     rows = [
-        f"({number}, '{name}', 'x', 1, {time.time() + 900}, '{trouble}')"
+        f"({number}, '{name}', 'x', 1, {time.time() + 86400}, '{trouble}')"
         for number, (name, _, trouble) in enumerate(one.partition(" ") for one in leases)
     ]
     columns = "id, name, token, masterid, expires_at, trouble"
