@@ -80,7 +80,7 @@ def test_a_benchmark_that_does_not_exist_is_told_with_those_that_do():
         cwd=Path(__file__).parents[2],
     )
     assert done.returncode == 2
-    expected = "there are search, worlds, forecasts, incident, judge, comparisons, sensitivity"
+    expected = "there are search, worlds, forecasts, incident, breakages, judge, comparisons"
     assert expected in done.stderr
 
 
