@@ -16,6 +16,7 @@ from buildbot_bench.core.search.posterior import Posterior, moments
 from buildbot_bench.core.search.readings import Readings
 from buildbot_bench.core.search.search_range import FloatArray, SearchRange
 from buildbot_bench.core.search.segments import Normal
+from buildbot_bench.core.search.two_speeds import without_speeds
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -27,10 +28,12 @@ class AveragedPosterior:
     what is searched for); `change` and `change_sd`: ln(new level / old level) given a step.
     `level` (m,) is that of each measured kernel by the likeliest hypothesis.
     `ends_differ`: P(the ends' levels differ by what is searched for). `may_have_modes`: whether
-    boots may have two speeds, for all that was seen. `models` speak of the places of the `fold`.
+    boots may have two speeds, for all that was seen. `seen` are the readings less what the speeds
+    of images add, where the likeliest hypothesis has two. `models` speak of the places of `fold`.
     """
 
     readings: Readings
+    seen: Readings
     models: tuple[Posterior, ...]
     step: FloatArray
     relevant: FloatArray
@@ -42,6 +45,11 @@ class AveragedPosterior:
     ends_differ: float
     may_have_modes: bool
     fold: Fold
+
+    @property
+    def two_speeds(self) -> float:
+        """P(the images have two speeds)."""
+        return sum(one.weight for one in self.models if one.noise.other_share)
 
 
 def infer(search_range: SearchRange, readings: Readings, policy: SearchPolicy) -> AveragedPosterior:
@@ -60,6 +68,7 @@ def infer(search_range: SearchRange, readings: Readings, policy: SearchPolicy) -
     further = log1p(thresholds.relevant_effect(policy.min_effect, None))
     return AveragedPosterior(
         readings=readings,
+        seen=without_speeds(readings, models[0].noise, level.mean),
         models=models,
         step=share.sum(axis=0),
         relevant=(share * _beyond(change, variance, relevant)).sum(axis=0),

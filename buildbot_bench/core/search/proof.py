@@ -70,7 +70,7 @@ def sides(posterior: AveragedPosterior, gap: int) -> tuple[StepSide, StepSide]:
 
 
 def _side(posterior: AveragedPosterior, place: int, level: float, other: float) -> StepSide:
-    readings = posterior.readings
+    readings = posterior.seen
     here = readings.place == place
     boots = readings.boots_of_image[here]
     error = posterior.models[0].noise.run / np.sqrt(boots)
@@ -174,7 +174,7 @@ def doubtful_ends(posterior: AveragedPosterior, policy: SearchPolicy) -> list[La
     """The ends of the range of which one image alone says that they lie off: luck, or a step."""
     if not policy.images:
         return []
-    readings, best = posterior.readings, posterior.models[0]
+    readings, best = posterior.seen, posterior.models[0]
     level = posterior.level.mean
     far = np.abs(readings.level_of_image - level[readings.place]) > log1p(policy.relevant_effect)
     share = np.where(far, far_images(readings, best.noise, level), 0.0)
@@ -219,7 +219,7 @@ def _again(
     otherwise, the lab was slow for an hour, and what it measured then shows nothing: images enough
     have to show the step at two times.
     """
-    readings = posterior.readings
+    readings = posterior.seen
     here = np.flatnonzero(readings.place == side.place)
     boots = readings.boots_of_image[here]
     images = readings.level_of_image[here].tolist()
@@ -254,6 +254,6 @@ def _p_value(old: FloatArray, new: FloatArray) -> float:
 
 
 def _values(posterior: AveragedPosterior, place: int) -> FloatArray:
-    readings = posterior.readings
+    readings = posterior.seen
     at: BoolArray = readings.place_of_value == place
     return readings.values[at]
