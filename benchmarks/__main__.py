@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from benchmarks import (
+    breakages,
     comparisons,
     history,
     incident,
@@ -36,6 +37,7 @@ ALL: dict[str, tuple[str, Callable[[list[str]], int]]] = {
     "worlds": ("the search to its mail, in labs that its model does not know", worlds.main),
     "forecasts": ("what searches take, against what was forecast", forecasts.main),
     "incident": ("one culprit on three workloads, and what an exact figure saves", incident.main),
+    "breakages": ("searches for what broke a branch, where booting is a race", breakages.main),
     "judge": ("the judge on recorded and on simulated years", judge.main),
     "comparisons": ("what comparisons call better or worse, and what it took", comparisons.main),
     "sensitivity": ("how far halved and doubled constants move the search", sensitivity.main),
@@ -55,13 +57,23 @@ SCALED = (
     "worlds",
     "forecasts",
     "incident",
+    "breakages",
     "judge",
     "comparisons",
     "sensitivity",
     "commands",
     "recorded",
 )
-SEEDED = ("search", "worlds", "forecasts", "judge", "comparisons", "sensitivity", "commands")
+SEEDED = (
+    "search",
+    "worlds",
+    "forecasts",
+    "breakages",
+    "judge",
+    "comparisons",
+    "sensitivity",
+    "commands",
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -1,7 +1,8 @@
 """Simulated comparisons of two variants, with as many images as the verdict asks for.
 
-`core.ab_test.further` chooses the next boots, as on a farm. The truth is independent of the model's
-constants: images of one code scatter normally, and boots of an image as those of recorded builds.
+`core.compare.schedule` chooses the next boots, as on a farm. The truth is independent of the
+model's constants: images of one code scatter normally, boots of an image as those of recorded
+builds.
 """
 
 from __future__ import annotations
@@ -14,11 +15,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks.judge_replay import Series
-from buildbot_bench.core.ab_test.further import BootLimits, VariantPlan, more_images
-from buildbot_bench.core.ab_test.model import SeriesValues
-from buildbot_bench.core.ab_test.sides import ComparisonTerms
-from buildbot_bench.core.ab_test.sides import compared as held_against
-from buildbot_bench.core.ab_test.verdict import ComparedSides
+from buildbot_bench.core.compare.model import SeriesValues
+from buildbot_bench.core.compare.schedule import BootLimits, VariantPlan, more_images
+from buildbot_bench.core.compare.verdict import ComparedSides, ComparisonTerms
+from buildbot_bench.core.compare.verdict import compared as held_against
 from buildbot_bench.core.contrast import images_needed
 from buildbot_bench.core.model import Noise, learn
 from buildbot_bench.core.sample import PPS, Iteration, Sample

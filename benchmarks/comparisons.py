@@ -33,7 +33,7 @@ from benchmarks.comparison_worlds import (
 from benchmarks.judge_replay import Build, Series, read_series
 from benchmarks.progress import counted
 from benchmarks.verdicts import of_share
-from buildbot_bench.core.ab_test.verdict import (
+from buildbot_bench.core.compare.verdict import (
     Better,
     ComparedSides,
     VerdictTerms,
@@ -123,7 +123,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _by_student(builds: Sequence[Build], number: int) -> None:
+def _by_nothing(builds: Sequence[Build], number: int) -> None:
     """No history."""
     del builds, number
 
@@ -146,7 +146,7 @@ class _Way:
 
 
 WAYS = (
-    _Way(name="no history: Student's t", noise=_by_student),
+    _Way(name="no history", noise=_by_nothing),
     _Way(name="noise of all other builds", noise=_by_the_rest, most=CALLED_CHANGED),
     _Way(name="noise of the builds before", noise=_by_those_before),
 )

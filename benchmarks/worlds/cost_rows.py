@@ -6,7 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 from benchmarks.worlds.lab import World
-from benchmarks.worlds.ranges import iflib, informed, several, single, untestable_stretch
+from benchmarks.worlds.ranges import (
+    iflib,
+    informed,
+    several,
+    single,
+    untestable_one_by_one,
+    untestable_stretch,
+)
 from benchmarks.worlds.row import NAMED, WRONG_AS_TOLD, Row, told
 
 
@@ -80,5 +87,12 @@ COST_ROWS = (
             failed=12,
         )
         for inside in (True, False)
+    ),
+    Row(
+        name="-5 %, 60 % of 5,000 untestable, one by one",
+        world=World(n=5000, commits=untestable_one_by_one(-0.05, 0.6)),
+        policy=told(-0.05),
+        named=NAMED,
+        failed=30,
     ),
 )

@@ -6,7 +6,13 @@ from functools import partial
 
 from benchmarks.worlds.disturbances import bad_hours, random_walk, shift_once, slower_mode
 from benchmarks.worlds.lab import Tail, World
-from benchmarks.worlds.ranges import nothing, several, single, untestable_stretch
+from benchmarks.worlds.ranges import (
+    nothing,
+    several,
+    single,
+    untestable_one_by_one,
+    untestable_stretch,
+)
 from benchmarks.worlds.row import Row, told
 from benchmarks.worlds.trust_rows import CULPRIT, NONE, SMALLER, Family
 
@@ -86,6 +92,11 @@ ALONE = (
             policy=told(-0.05, 0.006),
         )
         for inside in (True, False)
+    ),
+    Row(
+        name="dev 50 % of 3,000 untestable, one by one",
+        world=World(n=3000, commits=untestable_one_by_one(-0.05, 0.5), sigma_run=0.006),
+        policy=told(-0.05, 0.006),
     ),
 )
 TWO_SPEEDS = tuple(

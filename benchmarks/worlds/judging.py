@@ -18,8 +18,9 @@ _LOOSE = 8
 class Outcome:
     """One search: what it took and what its answer is worth.
 
-    `wrong`: it states a step at 99 % that is not there. `named`: it states the place of the largest
-    true step (None: there is none). `proved`: it states all, with three values of each side.
+    `wrong`: it states a step at 99 % that is not there, or calls untestable what builds. `named`:
+    it states the place of the largest true step (None: there is none). `proved`: it states all,
+    with three values of each side.
     `sloped`: it says that a stretch is a slope, and it is; `false_slope`: one that is none.
     `steps` counts those stated; one that is not separated from layout is not.
     """
@@ -54,7 +55,10 @@ def judged(
         boots=lab.boots,
         builds=lab.builds,
         failed=len(lab.failed),
-        wrong=any(is_wrong(lab, step, policy.min_effect) for step in stated),
+        wrong=any(
+            is_wrong(lab, step, policy.min_effect) or claims_too_much(lab, step, values)
+            for step in stated
+        ),
         named=None if largest is None else _names(lab, largest, answer, stated),
         proved=all(proved),
         sloped=any(there),
@@ -69,6 +73,12 @@ def is_wrong(lab: Lab, step: Step, min_effect: float) -> bool:
     """Whether less than half of min_effect happens in (old, new], or it goes the other way."""
     effect = lab.effect(step.old, step.new)
     return abs(effect) < min_effect / 2 or (effect > 0) != (step.effect > 0)
+
+
+def claims_too_much(lab: Lab, step: Step, values: dict[int, int]) -> bool:
+    """Whether a step calls untestable what builds; what it says is untried it does not call so."""
+    untried = {p for first, last in step.untried for p in range(first, last + 1)}
+    return not set(range(step.old + 1, step.new)) <= untried | lab.range.untestable | values.keys()
 
 
 def is_named(lab: Lab, commit: int, place: tuple[int, int]) -> bool:

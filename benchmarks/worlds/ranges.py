@@ -69,6 +69,18 @@ def scattered_untestable(effect: float, share: float) -> Draw:
     return draw
 
 
+def untestable_one_by_one(effect: float, share: float) -> Draw:
+    """One step, and revisions between the ends of which each fails with this probability."""
+
+    def draw(rng: Rng, n: int) -> Range:
+        broken = 1 + np.flatnonzero(rng.random(n - 1) < share)
+        return Range(
+            steps={int(rng.integers(1, n + 1)): effect}, untestable=frozenset(broken.tolist())
+        )
+
+    return draw
+
+
 def untestable_stretch(effect: float, share: float, *, inside: bool) -> Draw:
     """A stretch that does not build; the step inside of it, or within eight commits beside it."""
 

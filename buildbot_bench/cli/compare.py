@@ -132,7 +132,7 @@ def _request(given: argparse.Namespace) -> Request:
 
 
 def _start(given: argparse.Namespace) -> StartComparison:
-    from buildbot_bench.core.ab_test import check_written  # noqa: PLC0415 - not for --help
+    from buildbot_bench.core.compare import check_written  # noqa: PLC0415 - not for --help
 
     labels = labels_of(given.label)
     check_written(given.variants, labels)

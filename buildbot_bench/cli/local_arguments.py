@@ -92,6 +92,7 @@ class LocalOptions:
     dry_run: bool = False
     again: tuple[str, ...] = ()
     keep_builds: bool = False
+    first_parent: bool = False
 
 
 BISECT_HERE = CommandLine(
@@ -153,6 +154,7 @@ def _options(line: CommandLine, given: argparse.Namespace, argv: Sequence[str]) 
         dry_run=given.dry_run,
         again=tuple(getattr(given, "again", ())),
         keep_builds=given.keep_builds,
+        first_parent=getattr(given, "first_parent", False),
     )
 
 

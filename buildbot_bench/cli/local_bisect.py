@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from buildbot_bench.cli.ci import outcome_of, tell_ci
 from buildbot_bench.cli.console import answer, say
@@ -20,16 +21,18 @@ from buildbot_bench.core.evidence import SearchTerms
 from buildbot_bench.core.json_model import to_json
 from buildbot_bench.core.legible import one_line, several_lines, shorten
 from buildbot_bench.core.report import Report, ReportKind
-from buildbot_bench.core.report.words import count
+from buildbot_bench.core.report.words import count, named
 from buildbot_bench.local.bench import Bench
-from buildbot_bench.local.bisecting import Bisection, SearchCourse
+from buildbot_bench.local.bisecting import SearchCourse
 from buildbot_bench.local.builds import Workshop
 from buildbot_bench.local.campaign import Campaign, LocalSearch, Watcher
 from buildbot_bench.local.git import Git
+from buildbot_bench.local.into_merges import SearchIntoMerges
 from buildbot_bench.local.keeping import earlier_than, take_over
 from buildbot_bench.local.measuring import CommandMeasurer
+from buildbot_bench.local.merges import Merges
 from buildbot_bench.local.recipe import BuildRecipe
-from buildbot_bench.local.reports import command_line, report_of
+from buildbot_bench.local.reports import command_line
 from buildbot_bench.local.repository import Repository, opened
 from buildbot_bench.local.revisions import Revisions
 from buildbot_bench.render.html import report_markdown
@@ -85,7 +88,16 @@ def _run(options: LocalOptions) -> int:
         with opened(git, most_bytes=options.most_bytes) as repository, showing as shown:
             view = LocalView(shown)
             keep_builds(options, search.campaign, repository, view.notice)
-            report = bisect(search, repository, view, build_timeout_s=task.build_timeout_s)
+            if search.base:
+                view.notice(search.base)
+            report = bisect(
+                search,
+                repository,
+                view,
+                build_timeout_s=task.build_timeout_s,
+                skip=options.skip,
+                again=options.again,
+            )
     except KeyboardInterrupt:
         say("interrupted; the same command goes on where it was")
         return ExitStatus.INTERRUPTED
@@ -109,18 +121,22 @@ def bisect(
     onlooker: Watcher[SearchCourse],
     *,
     build_timeout_s: float,
+    skip: Sequence[str] = (),
+    again: Sequence[str] = (),
 ) -> Report:
-    """Search to the answer; fails as `Bisection.run` does."""
+    """Search to the answer, into merges too; fails as `Bisection.run` does."""
     bench = _bench(search, repository, build_timeout_s)
+    merges = Merges(revisions=Revisions(git=repository.git))
     try:
-        report = report_of(search, Bisection(search, bench, onlooker).run())
+        deep = SearchIntoMerges(bench, onlooker, merges, skip=skip, again=again)
+        report = deep.run(search)
     finally:
         bench.end()
 
     def failed(name: str, error: Exception) -> None:
         onlooker.notice(f"the section {name} of another package failed: {one_line(repr(error))}")
 
-    return with_sections(report, failed)
+    return replace(report, added=(*report.added, *with_sections(report, failed).added))
 
 
 def _bench(search: LocalSearch, repository: Repository, build_timeout_s: float) -> Bench:
@@ -162,8 +178,12 @@ def keep_builds(
 
 def _search(options: LocalOptions, task: LocalTask, revisions: Revisions) -> LocalSearch:
     old, new = options.revisions
-    between = revisions.between(old, new)
+    between = revisions.between(old, new, first_parent=options.first_parent)
+    merges = Merges(revisions=revisions)
     ends = [between.old.short_sha, between.new.short_sha]
+    base = ""
+    if between.old.sha != revisions.sha(old, within=between.new.sha):
+        base = f"{old} is not in the history of {new}: measured from {named(between.old)}, in both"
     return LocalSearch(
         campaign=campaign_of(options, task, revisions),
         between=between,
@@ -175,6 +195,9 @@ def _search(options: LocalOptions, task: LocalTask, revisions: Revisions) -> Loc
             command_line("bench-bisect", ends, options.typed),
             command_line("bench-bisect", ends, (*options.typed, "--json")),
         ),
+        first_parent=options.first_parent,
+        base=base,
+        merges=() if options.first_parent else tuple(merges.sizes(between).values()),
     )
 
 

@@ -20,10 +20,10 @@ from buildbot_bench.cli.local_bisect import (
 from buildbot_bench.cli.local_expected import comparison_expected
 from buildbot_bench.cli.local_page import check_page, write_page
 from buildbot_bench.cli.local_workflow import task_of
-from buildbot_bench.core.ab_test import (
+from buildbot_bench.core.compare import (
     MAX_VARIANTS,
-    AbTestReport,
     BootLimits,
+    ComparisonReport,
     Verdict,
     markdown,
     outcome,
@@ -103,7 +103,7 @@ def _untestable(error: UntestableRevision) -> int:
     return ExitStatus.INCONCLUSIVE
 
 
-def _tell(options: LocalOptions, report: AbTestReport) -> int:
+def _tell(options: LocalOptions, report: ComparisonReport) -> int:
     if options.html is not None:
         write_page(options.html, report)
         say(f"the report is in {options.html}")

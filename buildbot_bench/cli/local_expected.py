@@ -15,6 +15,7 @@ from buildbot_bench.core.search import forecast
 from buildbot_bench.local.bench import EPOCH, Bench
 from buildbot_bench.local.campaign import LocalSearch
 from buildbot_bench.local.comparing import LocalComparison
+from buildbot_bench.local.into_merges import expected_inside
 from buildbot_bench.local.known import ASSUMED_RUN_S, Known
 from buildbot_bench.local.measuring import coarse_value
 
@@ -30,13 +31,14 @@ def search_expected(search: LocalSearch, known: Known, *, as_json: bool) -> int:
     )
     workload, min_effect = search.campaign.workload, search.terms.min_effect
     coarse = coarse_value(workload, known.iterations, min_effect)
+    inside = expected_inside(search.merges, known)
     expected = forecast(known.between.n, known.costs, known.policy, evidence=known.evidence)
     told = forecast_of(
         search,
         known,
         expected,
         known_iterations=len(known.iterations),
-        warnings=tuple(said for said in (assumed, coarse) if said),
+        warnings=tuple(said for said in (assumed, coarse, inside) if said),
     )
     item = ItemUnderTest.COMMAND
     value = asdict(told) | {"iteration": item.iteration}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from pathlib import Path
 
-from buildbot_bench.core.ab_test import AbTestReport
+from buildbot_bench.core.compare import ComparisonReport
 from buildbot_bench.core.errors import InfraError, UsageError
 from buildbot_bench.core.report import Report
 
@@ -20,13 +20,13 @@ def check_page(path: Path) -> None:
         )
 
 
-def write_page(path: Path, report: Report | AbTestReport) -> None:
+def write_page(path: Path, report: Report | ComparisonReport) -> None:
     """Write it."""
     # They need matplotlib, and --local alone does not.
     from buildbot_bench.render.html import comparison_page, report_page  # noqa: PLC0415
     from buildbot_bench.render.pictures import pictures_of  # noqa: PLC0415
 
-    if isinstance(report, AbTestReport):
+    if isinstance(report, ComparisonReport):
         page = comparison_page(report)
     else:
         page = report_page(report, pictures_of(report))

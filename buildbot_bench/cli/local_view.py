@@ -23,6 +23,7 @@ from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.search import Forecast
 from buildbot_bench.local.bisecting import SearchCourse
 from buildbot_bench.local.campaign import LocalSearch
+from buildbot_bench.local.into_merges import expected_inside
 from buildbot_bench.local.known import Known
 from buildbot_bench.local.reports import machine, probe_records
 
@@ -37,16 +38,25 @@ class LocalView:
         self._only_new = isinstance(view, LineView)
         self._known: int | None = None
         self._forecast: ForecastShown | None = None
+        self._search: LocalSearch | None = None
 
     def show(self, course: SearchCourse) -> None:
-        """Show the search as it stands now."""
+        """Show the search as it stands now; one inside a merge is another search."""
+        if course.search is not self._search:
+            self._search, self._known, self._forecast = course.search, None, None
         probes = _probes(course)
         if self._known is None:
             self._known = len(course.known.iterations)
             if self._known:
                 self.notice(f"{self._known} runs are known already and not repeated")
         if course.forecast is not None and self._forecast is None:
-            told = forecast_of(course.search, course.known, course.forecast)
+            inside = expected_inside(course.search.merges, course.known)
+            told = forecast_of(
+                course.search,
+                course.known,
+                course.forecast,
+                warnings=(inside,) if inside else (),
+            )
             self._forecast = _from_the_beginning(told, len(course.known.iterations))
             self.notice(forecast_text(told, ItemUnderTest.COMMAND))
         shown = [one for one in probes if one.serial > self._known] if self._only_new else probes

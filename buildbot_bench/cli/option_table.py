@@ -245,7 +245,7 @@ LOCAL_BISECT: Sections = {
             many=True,
             once=True,
         ),
-        Option("--first-parent", "merges count as one commit each: so it is always"),
+        Option("--first-parent", "a merge counts as one commit: search inside none"),
     ),
 }
 LOCAL_COMPARE: Sections = {

@@ -34,7 +34,8 @@ class Revision:
 
     `position` is the number of first-parent commits up to and including this one
     (`git rev-list --first-parent --count`), which is FreeBSD's nNNNNNN. `committed_at_s` is 0 when
-    the commit has no date, or one that cannot be.
+    the commit has no date, or one that cannot be. `name` is what a commit of a side branch is
+    called, whose position is that in a range only.
     """
 
     sha: str
@@ -44,12 +45,13 @@ class Revision:
     subject: str = ""
     author: str = ""
     committed_at_s: int = 0
+    name: str = ""
 
     @property
     @in_json
     def label(self) -> str:
         """The name a reader knows: r311849 in the svn era, else n245062."""
-        return f"n{self.position}" if self.svn is None else f"r{self.svn}"
+        return self.name or (f"n{self.position}" if self.svn is None else f"r{self.svn}")
 
     @property
     def short_sha(self) -> str:

@@ -53,7 +53,9 @@ class LocalSearch:
     """A range to search by a campaign; `skipped` positions, from 0, are not measured.
 
     What failed at the positions `again` is tried again. `ahead` is how many builds are made beside
-    the runs; 0: builds and runs take turns. `commands` are how a person repeats it.
+    the runs; 0: builds and runs take turns. `commands` are how a person repeats it. With
+    `first_parent` a merge is one commit; `merges` are the sizes of those of the range. `base`
+    says where the range begins if not at OLD.
     """
 
     campaign: Campaign
@@ -63,3 +65,6 @@ class LocalSearch:
     again: frozenset[int] = frozenset()
     ahead: int = 0
     commands: Sequence[str] = ()
+    first_parent: bool = False
+    merges: tuple[int, ...] = ()
+    base: str = ""

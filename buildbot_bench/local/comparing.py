@@ -6,15 +6,15 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from buildbot_bench.core.ab_test import (
+from buildbot_bench.core.compare import (
     MIN_VARIANTS,
-    AbTestReport,
     BootLimits,
     ComparedVariant,
+    ComparisonReport,
     ComparisonTerms,
     SeriesValues,
     VariantPlan,
-    compose_ab_test,
+    compose_comparison,
     more_images,
     next_block,
     no_op,
@@ -32,6 +32,7 @@ from buildbot_bench.local.measuring import coarse_value
 from buildbot_bench.local.reports import CONFIDENCE, machine
 from buildbot_bench.local.store import StoredBuild, StoredRun
 
+_TIMES_MORE = 8  # runs: so often what -n says, where no image is built, until it is decided
 _NOT_HEEDED = "the build does not heed BENCH_IMAGE, another build came out as the first"
 
 
@@ -96,7 +97,7 @@ class Compare:
         self._alike = not bench.campaign.recipe.steps
         self._aside: set[int] = set()
 
-    def run(self) -> AbTestReport:
+    def run(self) -> ComparisonReport:
         """Build and measure until the verdicts need no more.
 
         Raises UntestableRevision: one does not build or run. Raises InfraError: the machine
@@ -110,12 +111,16 @@ class Compare:
         aside = self._aside = set(same)
         while True:
             self._measure(aside)
-            if self._alike or len(firsts) - len(aside) < MIN_VARIANTS:
+            unbuilt = not self._bench.campaign.recipe.steps
+            if (self._alike and not unbuilt) or len(firsts) - len(aside) < MIN_VARIANTS:
                 break
+            limits = self._question.limits
+            if unbuilt:
+                limits = BootLimits(boots=_TIMES_MORE * limits.boots, images=1)
             wanted = more_images(
                 self._values(),
                 self._plans,
-                self._question.limits,
+                limits,
                 self._terms(),
                 booted=[place for place in range(len(firsts)) if place not in aside],
             )
@@ -224,6 +229,7 @@ class Compare:
         runs = self._runs()
         ordered = sorted((run.id, place) for place, own in enumerate(runs) for _, run in own)
         images = [self._bench.image(one.revision.sha, 0) for one in self._question.variants]
+        steps = self._bench.campaign.recipe.steps
         newest = max((run for own in runs for _, run in own), key=lambda run: run.id, default=None)
         return SeriesValues(
             testbed=machine(),
@@ -231,7 +237,8 @@ class Compare:
             metric=self._bench.campaign.workload.metric,
             values=tuple(tuple(run.value or 0.0 for _, run in own) for own in runs),
             times=tuple(tuple(run.times for _, run in own if run.times) for own in runs),
-            kernels=tuple(image.id if image else -1 for image in images),
+            # Without a build there is no layout in which what is run could differ.
+            kernels=tuple(image.id if image and steps else -1 for image in images),
             booted=tuple(tuple(number for number, _ in own) for own in runs),
             single=(self._why_single(),) * len(runs),
             order=tuple(place for _, place in ordered),
@@ -252,8 +259,8 @@ class Compare:
     def _terms(self) -> ComparisonTerms:
         return ComparisonTerms(min_effect=self._question.min_effect, confidence=CONFIDENCE)
 
-    def _report(self, detail: str) -> AbTestReport:
-        return compose_ab_test(
+    def _report(self, detail: str) -> ComparisonReport:
+        return compose_comparison(
             [self._values()],
             comparison_id=self._bench.id,
             variants=[

@@ -21,6 +21,7 @@ from buildbot_bench.core.report import (
     replay_stages,
     runners_up,
 )
+from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.local.bisecting import Found
 from buildbot_bench.local.campaign import LocalSearch
 from buildbot_bench.local.fixes import Carried
@@ -30,13 +31,16 @@ _LINES_SHOWN = 3  # of what the build of a revision printed that was skipped
 CONFIDENCE = 95.0  # of Student's t, as ministat has it
 
 
-def report_of(search: LocalSearch, found: Found) -> Report:
-    """Everything that is to be said of a local search with an answer."""
+def report_of(search: LocalSearch, found: Found, *, shown: RevisionRange | None = None) -> Report:
+    """Everything that is to be said of a local search with an answer.
+
+    `shown` are the commits that those of the range stand for, where these were made to be measured.
+    """
     known = found.known
     question = (known.between.n, known.evidence, known.policy)
     times = frozenset(one.at_s for one in known.iterations if one.value is not None)
     return compose(
-        range=known.between,
+        range=shown or known.between,
         answer=found.answer,
         samples=known.samples,
         setting=_setting(search, found),

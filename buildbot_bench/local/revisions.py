@@ -1,10 +1,11 @@
-"""The commits that a person means, and the first-parent chain between two commits."""
+"""The commits that a person means, and the chain of commits between two."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise, takewhile
 
 from buildbot_bench.core.errors import InfraError, UsageError
 from buildbot_bench.core.legible import one_line, quoted
@@ -15,7 +16,23 @@ _FORMAT = "--format=%H%x00%P%x00%an <%ae>%x00%ct%x00%s%x00"
 _FIELDS = 5
 _COUNT = re.compile(r"n([0-9]{1,9})")
 _DEEPEN = "get the rest by `git fetch --unshallow`; in GitHub Actions, fetch-depth: 0"
+NAMED_BY = 10
+"""Digits of a hash by which a commit off the first-parent chain is called."""
 _RANGE = re.compile(r"(.+)\.\.(.+)")
+
+
+def by_hash(chain: Sequence[Revision], *, first: int = 0) -> RevisionRange:
+    """Commits as a range from a position on; one without a number is called by its hash."""
+    return RevisionRange(
+        revisions=tuple(
+            replace(
+                one,
+                position=first + place,
+                name=one.label if one.position or one.name else one.sha[:NAMED_BY],
+            )
+            for place, one in enumerate(chain)
+        )
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,8 +79,11 @@ class Revisions:
         """How many commits the first-parent chain of one has, itself included."""
         return int(self._asked("rev-list", "--count", "--first-parent", "--end-of-options", sha))
 
-    def between(self, old: str, new: str) -> RevisionRange:
-        """The first-parent chain from one named commit to another, both included.
+    def between(self, old: str, new: str, *, first_parent: bool = False) -> RevisionRange:
+        """The commits from one named commit to another, each a parent of the next, both included.
+
+        First parents as far as they lead from NEW to OLD. Where OLD is no ancestor of NEW, the
+        range begins at their merge base. With `first_parent`, OLD must be on NEW's chain of those.
 
         Raises InfraError: git fails.
         """
@@ -74,25 +94,58 @@ class Revisions:
                 f"{old} and {new} are the same commit, {newest[:ABBREVIATION_LENGTH]}",
                 hint="name two that differ: OLD before the change, NEW after it",
             )
-        after = self._log(f"{oldest}..{newest}")
+        after = self.brought(oldest, newest)
         if not after or after[0].parent_sha != oldest:
-            raise self._not_on_the_chain((old, oldest), (new, newest), after)
-        last = self.count(newest)
+            if first_parent:
+                raise self._not_on_the_chain((old, oldest), (new, newest), after)
+            oldest = self._base((old, oldest), (new, newest), after)
+            after = self._way(oldest, newest)
         chain = [*self._log(oldest, "--max-count=1"), *after]
-        first = last - len(after)
-        return RevisionRange(
-            revisions=tuple(
-                Revision(
-                    sha=one.sha,
-                    position=first + place,
-                    parent_sha=one.parent_sha,
-                    subject=one.subject,
-                    author=one.author,
-                    committed_at_s=one.committed_at_s,
-                )
-                for place, one in enumerate(chain)
+        if all(one.parent_sha == before.sha for before, one in pairwise(chain)):
+            first = self.count(newest) - len(after)
+            return RevisionRange(
+                revisions=tuple(replace(one, position=p) for p, one in enumerate(chain, first))
             )
-        )
+        return by_hash(chain, first=self.count(oldest))
+
+    def brought(self, before: str, tip: str) -> list[Revision]:
+        """The commits along first parents from a tip that `before` does not contain, oldest first.
+
+        Their positions are not known yet.
+        """
+        return self._log(f"{before}..{tip}")
+
+    def parents(self, sha: str) -> list[str]:
+        """The parents of a commit, the first one first."""
+        return self._asked("rev-list", "--parents", "--max-count=1", sha).split()[1:]
+
+    def _base(self, old: tuple[str, str], new: tuple[str, str], after: Sequence[Revision]) -> str:
+        """OLD, or the newest commit that it and NEW both contain."""
+        if self._is_ancestor(old[1], new[1]):
+            return old[1]
+        if not after or self._is_shallow():
+            raise self._not_on_the_chain(old, new, after)
+        try:
+            return self.git.text("merge-base", "--end-of-options", old[1], new[1])
+        except GitRefusedError:
+            raise self._not_on_the_chain(old, new, after) from None
+
+    def _way(self, oldest: str, newest: str) -> list[Revision]:
+        """A way from an ancestor to a commit, which leaves first parents only where it must."""
+        asked = ("rev-list", "--ancestry-path", "--end-of-options", f"{oldest}..{newest}")
+        descendants = frozenset(self._asked(*asked).split())
+        way: list[Revision] = []
+        tip = newest
+        while True:
+            piece = list(takewhile(lambda one: one.sha in descendants, self._chain(oldest, tip)))
+            way = [*reversed(piece), *way]
+            parents = self.parents(way[0].sha)
+            if oldest in parents:
+                return way
+            tip = next(sha for sha in parents if sha in descendants)
+
+    def _chain(self, oldest: str, tip: str) -> list[Revision]:
+        return self.brought(oldest, tip)[::-1]
 
     def one(self, name: str) -> Revision:
         """The revision that a name means; raises as `sha` does."""
@@ -107,8 +160,12 @@ class Revisions:
             committed_at_s=found.committed_at_s,
         )
 
-    def named_in(self, between: RevisionRange, names: Sequence[str]) -> frozenset[int]:
+    def named_in(
+        self, between: RevisionRange, names: Sequence[str], *, elsewhere: bool = False
+    ) -> frozenset[int]:
         """The positions, from 0, of named revisions of a range, `A..B` names those after A.
+
+        A name may be of a commit that a merge of the range brought; with `elsewhere` of any.
 
         Raises InfraError: git fails.
         """
@@ -117,10 +174,13 @@ class Revisions:
         for name in names:
             match = _RANGE.fullmatch(name)
             ends = (match[1], match[2]) if match else (name, name)
-            first, last = (places.get(self.sha(end, within=between.new.sha)) for end in ends)
+            shas = [self.sha(end, within=between.new.sha) for end in ends]
+            first, last = (places.get(sha) for sha in shas)
             if first is None or last is None:
+                if elsewhere or all(self._is_brought(between, sha) for sha in shas):
+                    continue
                 raise UsageError(
-                    f"{quoted(name)} is not on the first-parent chain of the range",
+                    f"{quoted(name)} is not in the range",
                     hint=f"skip revisions from {between.old.label} to {between.new.label} only",
                 )
             found |= set(range(first + 1, last + 1)) if match else {first}
@@ -168,6 +228,11 @@ class Revisions:
             f"{what}: {where}" if known else what,
             hint=f"take {fork[:ABBREVIATION_LENGTH]} for OLD, which both have",
         )
+
+    def _is_brought(self, between: RevisionRange, sha: str) -> bool:
+        """Whether NEW contains a commit that OLD does not contain."""
+        inside = self._is_ancestor(sha, between.new.sha)
+        return inside and not self._is_ancestor(sha, between.old.sha)
 
     def _is_shallow(self) -> bool:
         return self.git.text("rev-parse", "--is-shallow-repository") == "true"

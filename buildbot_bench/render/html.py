@@ -6,8 +6,8 @@ import base64
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from buildbot_bench.core.ab_test import AbTestReport, SeriesReport
-from buildbot_bench.core.ab_test.text import explanation, headline, image_lines, measured, table
+from buildbot_bench.core.compare import ComparisonReport, SeriesReport
+from buildbot_bench.core.compare.text import explanation, headline, image_lines, measured, table
 from buildbot_bench.core.report import Report
 from buildbot_bench.core.report.words import count
 from buildbot_bench.render.environment import environment
@@ -69,7 +69,7 @@ def held(picture: Picture) -> str:
     return f"data:image/png;base64,{base64.b64encode(picture.png).decode('ascii')}"
 
 
-def comparison_page(report: AbTestReport) -> str:
+def comparison_page(report: ComparisonReport) -> str:
     """The whole comparison; every text in it is escaped, and nothing is loaded from elsewhere."""
     series = [(one, _picture(report, one, n)) for n, one in enumerate(measured(report))]
     return (
@@ -86,7 +86,7 @@ def comparison_page(report: AbTestReport) -> str:
     )
 
 
-def _picture(report: AbTestReport, series: SeriesReport, number: int) -> Picture | None:
+def _picture(report: ComparisonReport, series: SeriesReport, number: int) -> Picture | None:
     """How the values of each variant are spread; None where nothing was measured."""
     labels = [variant.label for variant in report.variants]
     groups = [

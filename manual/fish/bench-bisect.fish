@@ -100,4 +100,4 @@ complete -c bench-bisect -n _shtab_bench_bisect_using -l markdown -d 'for a pull
 complete -c bench-bisect -n _shtab_bench_bisect_using -l html -x -d 'also as one page with its plots'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l skip -x -d 'do not measure it, or those of A..B; may be repeated'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l again -x -d 'forget that it, or one of A..B, did not build or run; may be repeated'
-complete -c bench-bisect -n _shtab_bench_bisect_using -l first-parent -d 'merges count as one commit each: so it is always'
+complete -c bench-bisect -n _shtab_bench_bisect_using -l first-parent -d 'a merge counts as one commit: search inside none'

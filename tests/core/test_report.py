@@ -122,6 +122,26 @@ def test_neighbours_skipped_for_one_reason_are_told_together():
     assert told == [("r311850", "r311851", 2), ("r311852", "r311852", 1), ("r311853", "r311853", 1)]
 
 
+def test_revisions_that_were_not_tried_are_told_from_those_that_failed():
+    found = replace(step(0, 9, -0.25), believed=((3, 4),), untried=((7, 7),))
+    values = {0: (1000.0, 1004, 996), 9: (750.0, 752, 748)}
+    failed = dict.fromkeys((1, 2, 5, 6, 8), "does not build")
+    report = composed(answer(found), n=9, values=values, untestable=failed)
+
+    assert report.summary[0].endswith(
+        "Those between them that were tried cannot be tested; 2 revisions not tried, but believed "
+        "untestable (99 % sure); 1 revision not tried, and may be testable."
+    )
+    assert (report.headline.believed, report.headline.untried) == (2, 1)
+    assert [(one.first.label, one.commits, one.reason.split(":")[0]) for one in report.skipped] == [
+        ("r311849", 2, "does not build"),
+        ("r311851", 2, "believed untestable"),
+        ("r311853", 2, "does not build"),
+        ("r311855", 1, "untried"),
+        ("r311856", 1, "does not build"),
+    ]
+
+
 def test_both_sides_of_the_culprit_stand_in_ministats_block():
     block = reports.iflib().headline.contrast.ministat
     assert block.startswith("x r311848\n+ r311849\n+---")

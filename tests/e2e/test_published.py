@@ -65,13 +65,17 @@ CASES = [
         named="mbuf.patch",
         place=(C2558, "fbsd11-head.r295150.mbuf"),
         boots=10,
-        said=("+1.18 %", "undecided, no difference proven", "No difference proven at 95.0%"),
+        said=(
+            "+1.18 %",
+            "cannot be decided with one image of each",
+            "No difference proven at 95.0%",
+        ),
     ),
     Published(
         named="D5330",
         place=(C2558, "fbsd10-stable.r295802.D5330"),
         boots=10,
-        said=("-9.04 %", "worse, not separated from layout"),
+        said=("-9.04 %", "cannot be decided with one image of each, worse"),
     ),
     Published(
         named="perf_netmap.patch",

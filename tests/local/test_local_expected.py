@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from buildbot_bench.cli.local_expected import comparison_expected, search_expected
-from buildbot_bench.core.ab_test import BootLimits
+from buildbot_bench.core.compare import BootLimits
 from buildbot_bench.local.bisecting import Bisection
 from buildbot_bench.local.comparing import Compare, Compared, LocalComparison
 from buildbot_bench.local.revisions import Revisions

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from buildbot_bench.core.ab_test import (
-    AbTestReport,
+from buildbot_bench.core.compare import (
     ComparedVariant,
+    ComparisonReport,
     SeriesValues,
-    compose_ab_test,
+    compose_comparison,
 )
-from buildbot_bench.core.ab_test.text import explanation, headline, table
+from buildbot_bench.core.compare.text import explanation, headline, table
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.sample import PPS
 from buildbot_bench.render.html import comparison_page
@@ -16,7 +16,7 @@ from buildbot_bench.render.html import comparison_page
 FASTER = ((1000.0, 1004.0, 996.0), (1100.0, 1104.0, 1096.0))
 
 
-def compared(values=FASTER, label: str = "v2") -> AbTestReport:
+def compared(values=FASTER, label: str = "v2") -> ComparisonReport:
     series = SeriesValues(
         testbed="laptop",
         workload="compress",
@@ -24,7 +24,7 @@ def compared(values=FASTER, label: str = "v2") -> AbTestReport:
         values=values,
         item=ItemUnderTest.COMMAND,
     )
-    return compose_ab_test(
+    return compose_comparison(
         [series],
         comparison_id=1,
         variants=[

@@ -81,12 +81,8 @@ TABLE = (
     Constant(
         name="MOST_FAILING",
         unit="failing builds in one gap",
-        source="chosen: a dozen failing builds are a morning of a builder; then a stretch is said",
-    ),
-    Constant(
-        name="TESTABLE_BETWEEN",
-        unit="probability, times the failures",
-        source="chosen: two short stretches of breakage that near each other are rarer than one",
+        source="chosen: ten hours of a builder, and where four of five do not build one in a "
+        "thousand brackets has more; then the answer says what is untried",
     ),
     Constant(
         name="OUTLIER_SHARE",

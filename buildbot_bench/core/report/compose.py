@@ -33,6 +33,7 @@ from buildbot_bench.core.report.steps import (
     describe_steps,
     find_headline,
     kind_of,
+    positions_in,
     with_expected,
 )
 from buildbot_bench.core.revision import RevisionRange
@@ -63,7 +64,8 @@ def compose(
     Raises UsageError when ministat has no table for the setting's confidence.
     """
     between, setting = harmless(range), harmless(setting)
-    skipped = dict.fromkeys(no_ops, _no_op(setting.item)) | dict(untestable or {})
+    skipped = _not_tried(answer) | dict.fromkeys(no_ops, _no_op(setting.item))
+    skipped |= untestable or {}
     report = _finding(between, answer, samples, setting, no_ops, known=known)
     report = replace(
         report,
@@ -75,6 +77,16 @@ def compose(
         marked=harmless_lines(known.marked),
     )
     return attach_evidence(report, between=between, answer=answer, samples=samples, known=known)
+
+
+def _not_tried(answer: Answer) -> dict[int, str]:
+    """Why positions between the sides of the answer's steps were not tried."""
+    reasons: dict[int, str] = {}
+    for step in answer.steps:
+        believed = "believed untestable: all that was tried around it failed"
+        reasons |= dict.fromkeys(positions_in(step.believed), believed)
+        reasons |= dict.fromkeys(positions_in(step.untried), "untried: it may be testable")
+    return reasons
 
 
 def _no_op(item: ItemUnderTest) -> str:

@@ -156,7 +156,9 @@ class StepReport:
     `sure` tells whether the search states it, `separated` whether enough images show it that it is
     not one's luck with layout, and `proved` whether both sides have the boots, and Student's t
     shows it: beside the headline, what is not sure and proved is called suspected. `expected_by`
-    is who marked it as expected, empty where nobody did.
+    is who marked it as expected, empty where nobody did. Between `old` and `new`, `believed` counts
+    the revisions that were not tried as they lie between failures that are contiguous with the
+    certainty of the search, and `untried` those that were not tried and may be testable.
     """
 
     old: Revision
@@ -173,6 +175,8 @@ class StepReport:
     proved: bool = True
     expected_by: str = ""
     levels: Levels | None = None
+    believed: Count = 0
+    untried: Count = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -196,7 +200,7 @@ class Skipped:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AddedSection:
-    """A section that an installed package adds: a title, and lines of plain text."""
+    """A section that an installed package or a search inside a merge adds, in plain text."""
 
     title: str
     lines: tuple[str, ...]
@@ -217,8 +221,9 @@ class Report:
     commits touch, None where that is not known. `reproduce` are commands,
     `reason` is why the search ended, `commits` how many lie in (old, new]. `opinion` is the last
     word that somebody said of it, `record` how often the farm was right so far. `added` are the
-    sections of installed packages. `slopes` are stretches that changed little by little;
-    `left_out` is the probability that another step lies elsewhere; `odd_images` were not believed.
+    sections of installed packages and of merges. `slopes` are stretches that changed little by
+    little; `left_out` is the probability that another step lies elsewhere; `odd_images` were not
+    believed.
     `marked` is what people said of changes of this series, and what follows from it. `reviews`
     are those that the culprit's message names, as `setting.links` takes them.
     `clocks` is a sentence where one of wall and processor time shows a change and the other none.

@@ -24,6 +24,7 @@ from buildbot_bench.core.report.words import count
 from buildbot_bench.core.revision import Revision, RevisionRange
 from buildbot_bench.core.sample import Metric, NoiseClass, Sample
 from buildbot_bench.core.search import Answer, Step
+from buildbot_bench.core.search.model import Stretches
 
 BLIND_SPOTS = (
     "this is a count, not a time. It does not show cache misses, branch misses, locks, other "
@@ -124,6 +125,8 @@ def describe_steps(
             old=between.revisions[step.old],
             new=between.revisions[step.new],
             suspects=_suspects(between, step, no_ops),
+            believed=len(positions_in(step.believed)),
+            untried=len(positions_in(step.untried)),
             effect=change.effect,
             low=change.low,
             high=change.high,
@@ -216,6 +219,11 @@ def levels(answer: Answer, old: int, new: int, n: int) -> tuple[list[int], list[
     start = max((end for _, end in bounds if end <= old), default=0)
     stop = min((begin for begin, _ in bounds if begin >= new), default=n)
     return list(range(old, start - 1, -1)), list(range(new, stop + 1))
+
+
+def positions_in(stretches: Stretches) -> list[int]:
+    """The positions of all stretches."""
+    return [position for first, last in stretches for position in range(first, last + 1)]
 
 
 def _suspects(between: RevisionRange, step: Step, no_ops: Collection[int]) -> tuple[Revision, ...]:

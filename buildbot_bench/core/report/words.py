@@ -80,8 +80,8 @@ def applied_fix(fix: AppliedFix) -> str:
 
 
 def named(revision: Revision) -> str:
-    """A revision in running text: `r311849 (a1b2c3d4e5)`."""
-    return f"{revision.label} ({revision.sha[:SUBJECT_SHA_LENGTH]})"
+    """A revision in running text: `r311849 (a1b2c3d4e5)`, or its hash alone."""
+    return revision.name or f"{revision.label} ({revision.sha[:SUBJECT_SHA_LENGTH]})"
 
 
 def spoken_of(revision: Revision, setting: Setting) -> str:
@@ -178,12 +178,27 @@ def what_changed(step: StepReport, setting: Setting) -> str:
     else:
         one = "one" if setting.branch else "One"
         who = f"{one} of {len(suspects)} commits, {_spoken_span(suspects, setting)},"
-        apart = " The revisions between them cannot be tested."
+        apart = f" {_between(step, setting)}"
     text = f"{_on_branch(setting)}{who} {_changed(step.effect, step.levels, setting)}"
     return (
         f"{text}. The 95 % interval is {percent(step.low)} to {percent(step.high)}."
         f"{_direction(setting)}{apart}"
     )
+
+
+def _between(step: StepReport, setting: Setting) -> str:
+    """The sentence on the revisions between the sides of a step: tried, believed, untried."""
+    if not step.believed and not step.untried:
+        return "The revisions between them cannot be tested."
+    rest = []
+    if step.believed:
+        sure = sureness(1 - setting.error)
+        rest.append(
+            f"{count(step.believed, 'revision')} not tried, but believed untestable ({sure} sure)"
+        )
+    if step.untried:
+        rest.append(f"{count(step.untried, 'revision')} not tried, and may be testable")
+    return f"Those between them that were tried cannot be tested; {'; '.join(rest)}."
 
 
 def what_sloped(slope: SlopeReport, setting: Setting) -> str:

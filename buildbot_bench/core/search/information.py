@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import entr
 
 from buildbot_bench.core.model import constants
 from buildbot_bench.core.search.far_images import far_odds
@@ -27,8 +28,6 @@ _QUANTILES = (0.5, 0.4, 0.6, 0.25, 0.75)
 # Chosen for speed: the time grows with the square of their number.
 _MOST_COMPONENTS = 12
 _LEAST_WEIGHT = 1e-5
-# Commits: broken kernels that lie this near each other are of one breakage.
-_SAME_BREAKAGE = 8
 # Of many images of one kernel, those that were booted least are worth another boot.
 _IMAGES_TO_BOOT = 3
 # The probability of two speeds of images from which on no image is booted again.
@@ -106,55 +105,27 @@ def probes_inside(
         return []
     prior_cdf = search_range.prior_cdf[inside]
     low, high = search_range.prior_cdf[old], search_range.prior_cdf[new]
-    wanted = {
-        int(inside[np.argmin(np.abs(prior_cdf - (low + q * (high - low))))]) for q in _QUANTILES
-    }
-    ready = inside[search_range.built[inside]]
-    if len(ready):
-        at = np.argsort(np.abs(search_range.prior_cdf[ready] - 0.5 * (low + high)), kind="stable")
-        wanted.update(int(k) for k in ready[at[:2]])
-    wanted.update(_off_the_broken(search_range, inside))
+    testable = search_range.testable(inside)
+    if len(search_range.broken_between(old, new)):
+        # What is likely to build and narrows the gap most, as if its value told its side.
+        below = np.clip((prior_cdf - low) / max(high - low, 1e-300), 0, 1)
+        wanted = {int(np.argmax(testable * (entr(below) + entr(1 - below))))}
+    else:
+        wanted = {int(np.argmin(np.abs(prior_cdf - (low + q * (high - low))))) for q in _QUANTILES}
+    ready = np.flatnonzero(search_range.built[inside])
+    at = np.argsort(np.abs(prior_cdf[ready] - 0.5 * (low + high)), kind="stable")
+    wanted.update(ready[at[:2]].tolist())
     boot = costs.boot_s + costs.run_s
     return [
         Probe(
-            kernel=kernel,
+            kernel=int(inside[at]),
             image=0,
-            cost_s=boot if search_range.built[kernel] else boot + _BUILD_FELT * costs.build_s,
+            cost_s=boot + (0 if search_range.built[inside[at]] else _BUILD_FELT * costs.build_s),
             gap=gap,
-            success=1.0 if search_range.built[kernel] else _success(search_range, old, new, kernel),
+            success=1.0 if search_range.built[inside[at]] else float(testable[at]),
         )
-        for kernel in sorted(wanted)
+        for at in sorted(wanted)
     ]
-
-
-def _off_the_broken(search_range: SearchRange, inside: np.ndarray) -> list[int]:
-    """A few kernels at growing distance from the broken ones, on both sides of them."""
-    broken = inside[0] + np.flatnonzero(search_range.broken[inside[0] : inside[-1] + 1])
-    if not len(broken):
-        return []
-    before = inside[inside < broken[0]][::-1]
-    after = inside[inside > broken[-1]]
-    return [int(side[2**k - 1]) for side in (before, after) for k in range(len(side).bit_length())]
-
-
-def _success(search_range: SearchRange, old: int, new: int, kernel: int) -> float:
-    """P(the kernel is testable), lower next to broken ones.
-
-    Breakage comes in stretches of unknown length. By Lindy's law a stretch seen to be L long goes
-    on for another d with probability about L / (L + d); on either side, half of that. Between two
-    broken kernels the fewer are testable the more failed: two short stretches are rarer than one.
-    """
-    broken = search_range.broken_between(old, new)
-    if not len(broken):
-        return 1.0
-    first, last = int(broken[0]), int(broken[-1])
-    if first < kernel < last:
-        at = int(np.searchsorted(broken, kernel))
-        apart = min(int(broken[at]) - kernel, kernel - int(broken[at - 1]))
-        length = max(last - first + 1, _SAME_BREAKAGE)
-        return constants.TESTABLE_BETWEEN / len(broken) * min(_SAME_BREAKAGE, apart) / length
-    distance = first - kernel if kernel < first else kernel - last
-    return float(distance / (distance + 0.5 * (last - first + 1)))
 
 
 def best(

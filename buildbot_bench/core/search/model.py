@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from buildbot_bench.core.model import thresholds
 
+Stretches = tuple[tuple[int, int], ...]  # the first and the last position of each
 _ROUNDING = 1e-9  # 1 - 0.01 and 0.99 differ in the last bit
 
 
@@ -98,7 +99,9 @@ class Step:
     `effect` is relative to the level at `old`, with its interval low..high. `separated` is False
     where one image of a side may owe it to luck with layout and no other image can be made, and
     `proved` where the search ended before both sides had the boots that it takes: such a step is
-    suspected, not found.
+    suspected, not found. Of what lies between, `believed` stretches were not tried: they are in the
+    middle of failures that are contiguous with the certainty of the search. `untried` stretches
+    were not tried either, and may be testable. All else between was tried, and is untestable.
     """
 
     old: int
@@ -109,6 +112,8 @@ class Step:
     probability: float
     separated: bool = True
     proved: bool = True
+    believed: Stretches = ()
+    untried: Stretches = ()
 
     def is_sure(self, error: float) -> bool:
         """Whether it is stated by a search that may be wrong with probability `error`."""

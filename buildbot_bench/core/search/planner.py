@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from buildbot_bench.core.model import constants
 from buildbot_bench.core.search.exhausted import why_exhausted
 from buildbot_bench.core.search.inference import AveragedPosterior, infer
 from buildbot_bench.core.search.information import Probe, best, probes_at, probes_inside
@@ -52,7 +53,7 @@ def plan(n: int, evidence: Evidence, costs: Costs, policy: SearchPolicy) -> Meas
     if ends_are_equal(posterior, policy):
         return not_reproduced(search_range, posterior)
     state = classify_gaps(search_range, posterior, policy)
-    reason = _why_stop(posterior, state, policy)
+    reason = _why_stop(search_range, posterior, state, policy)
     probes = [] if reason else _probes(search_range, posterior, state, costs)
     probe = best(posterior, search_range, probes)
     if probe is None:
@@ -61,10 +62,19 @@ def plan(n: int, evidence: Evidence, costs: Costs, policy: SearchPolicy) -> Meas
     return _measure(search_range, posterior, probe, costs)
 
 
-def _why_stop(posterior: AveragedPosterior, state: StopState, policy: SearchPolicy) -> str:
+def _why_stop(
+    search_range: SearchRange, posterior: AveragedPosterior, state: StopState, policy: SearchPolicy
+) -> str:
     """The reason to answer now; empty when the search goes on."""
     if state.found and not state.open and not state.unproved:
-        return "each step is located"
+        sides = posterior.readings.kernels
+        pairs = [(int(sides[gap]), int(sides[gap + 1])) for gap in state.found]
+        if all(len(search_range.untried(*pair)) == 0 for pair in pairs):
+            return "each step is located"
+        return (
+            f"{constants.MOST_FAILING} revisions about a step cannot be tested, and some of those "
+            "beside it are untried"
+        )
     nothing_open = not state.open and not state.unproved
     if not state.found and nothing_open and (state.sloping or ends_differ(posterior, policy)):
         return "the ends differ, but no single commit changes enough"

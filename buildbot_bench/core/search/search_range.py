@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.model import constants
-from buildbot_bench.core.search.model import Evidence, SearchPolicy
+from buildbot_bench.core.search.breakage import BreakageChain, learn_breakage
+from buildbot_bench.core.search.model import Evidence, SearchPolicy, Stretches
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
@@ -34,9 +35,10 @@ class SearchRange:
     `able` are the kernels that can be measured, ascending. `kernel` is the first position with the
     same kernel. `ask` is the position to name when that kernel is to be measured, -1 where that is
     not possible. `built` tells whether it has an image. `broken` marks the kernels that are known
-    to be untestable. `prior_cdf` is the prior probability that the culprit, if there is one, is
-    this commit or an earlier one. `images`: a kernel that was measured can be built anew; if not,
-    `most_boots` of its image leave little but that one's luck.
+    to be untestable, `chain` is what these say of others: none while nothing failed, and believed
+    where it is wrong with probability `error` or less. `prior_cdf` is the prior probability that
+    the culprit, if there is one, is this commit or an earlier one. `images`: a kernel that was
+    measured can be built anew; if not, `most_boots` of its image leave little but that one's luck.
     """
 
     n: int
@@ -48,6 +50,8 @@ class SearchRange:
     able: IntArray
     images: bool = True
     most_boots: float = math.inf
+    chain: BreakageChain | None = None
+    error: float = 0.01
 
     @property
     def changes(self) -> int:
@@ -60,25 +64,35 @@ class SearchRange:
         return self.able[first:last]
 
     def worth_building(self, old: int, new: int) -> IntArray:
-        """The candidates between two kernels, less what enough failures make hopeless to try.
+        """The untried candidates between two kernels; none after MOST_FAILING failures."""
+        if len(self.broken_between(old, new)) >= constants.MOST_FAILING:
+            return self.able[:0]
+        return self.untried(old, new)
 
-        After half of MOST_FAILING failures between the two, what lies between broken kernels waits
-        for what lies beside them. After all of them it is presumed broken, and so is what lies
-        beside them within half of their stretch.
-        """
+    def untried(self, old: int, new: int) -> IntArray:
+        """The candidates between two kernels, less those that are believed untestable."""
         inside = self.candidates(old, new)
-        broken = self.broken_between(old, new)
-        if 2 * len(broken) < constants.MOST_FAILING:
+        if self.chain is None:
             return inside
-        is_last = len(broken) >= constants.MOST_FAILING
-        margin = (broken[-1] - broken[0] + 1) / 2 if is_last else 0
-        outside: IntArray = inside[(inside < broken[0] - margin) | (inside > broken[-1] + margin)]
-        return outside if is_last or len(outside) else inside
+        for first, last in self.chain.contiguous(old, new, self.error):
+            inside = inside[(inside < first) | (inside > last)]
+        return inside
+
+    def not_tried(self, old: int, new: int) -> tuple[Stretches, Stretches]:
+        """What was not tried between two kernels: the believed untestable, and the untried."""
+        untried = self.untried(old, new)
+        believed = np.setdiff1d(self.candidates(old, new), untried)
+        of = [np.flatnonzero(np.isin(self.kernel, kernels)) for kernels in (believed, untried)]
+        return _stretches(of[0]), _stretches(of[1])
 
     def broken_between(self, old: int, new: int) -> IntArray:
         """The kernels strictly between two others that are known to be untestable."""
         between: IntArray = old + 1 + np.flatnonzero(self.broken[old + 1 : new])
         return between
+
+    def testable(self, kernels: IntArray) -> FloatArray:
+        """The probability that kernels which were not tried are testable; 1 while none failed."""
+        return np.ones(len(kernels)) if self.chain is None else self.chain.testable(kernels)
 
     def last_with(self, kernel: int) -> int:
         """The last position that has this kernel."""
@@ -113,7 +127,23 @@ def build_range(n: int, evidence: Evidence, policy: SearchPolicy) -> SearchRange
         able=np.flatnonzero((ask >= 0) & (kernel == positions)),
         images=policy.images,
         most_boots=_most_boots(policy.sigma_run, policy.sigma_build),
+        chain=_chain(kernel, broken & ~measured, _any_of_kernel(kernel, built) | measured),
+        error=policy.error,
     )
+
+
+def _chain(kernel: IntArray, broken: BoolArray, testable: BoolArray) -> BreakageChain | None:
+    """What the kernels that failed say of others; None while none did."""
+    if not broken.any():
+        return None
+    tried = np.flatnonzero(broken | testable)
+    return learn_breakage(np.cumsum(np.diff(kernel, prepend=-1) > 0), tried, broken[tried])
+
+
+def _stretches(positions: IntArray) -> Stretches:
+    """Ascending positions as the first and the last of each run."""
+    parts = np.split(positions, np.flatnonzero(np.diff(positions) > 1) + 1)
+    return tuple((int(part[0]), int(part[-1])) for part in parts if len(part))
 
 
 def _most_boots(sigma_run: float | None, sigma_build: float | None) -> float:

@@ -238,15 +238,19 @@ def _step(
     gap: int,
 ) -> Step:
     change, sd = float(posterior.change[gap]), float(posterior.change_sd[gap])
+    old, new = (int(kernel) for kernel in posterior.readings.kernels[gap : gap + 2])
+    believed, untried = search_range.not_tried(old, new)
     return Step(
-        old=_old(search_range, posterior, gap),
-        new=int(posterior.readings.kernels[gap + 1]),
+        old=search_range.last_with(old),
+        new=new,
         effect=float(np.expm1(change)),
         low=float(np.expm1(change - NORMAL_95 * sd)),
         high=float(np.expm1(change + NORMAL_95 * sd)),
         probability=min(float(posterior.step[gap]), 1.0),
         separated=is_separated(posterior, policy, gap),
         proved=not lacking(posterior, policy, own, gap),
+        believed=believed,
+        untried=untried,
     )
 
 

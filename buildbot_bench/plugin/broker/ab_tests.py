@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from buildbot_bench.api.states import AbTestState, ProbeState
-from buildbot_bench.core.ab_test import Block, next_block, no_op, same_as
+from buildbot_bench.core.compare import Block, next_block, no_op, same_as
 from buildbot_bench.core.evidence import MAX_FRUITLESS
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.plugin.broker.ask import ask_probe, cancel_probes

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from itertools import count
 
-from twisted.internet.threads import deferToThread
 from twisted.logger import Logger
 
 from buildbot_bench.api.states import SearchState
@@ -44,6 +43,7 @@ from buildbot_bench.plugin.db.states import (
 )
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.branches import watched_branches
+from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.farm.farm import for_each
 from buildbot_bench.plugin.farm.series import all_series, held_testbeds
 from buildbot_bench.plugin.queries.breakages import (
@@ -214,7 +214,7 @@ class Breakages:
             return
         inputs = await gather_breakage(self._farm, search)
         policy = BreakagePolicy(builders=len(self._farm.workflow.build_job.runs_on))
-        match await deferToThread(plan_breakage, inputs.range.n, inputs.evidence, policy):
+        match await calculate(plan_breakage, inputs.range.n, inputs.evidence, policy):
             case Measure() as wanted:
                 await self._try(search, inputs, wanted, serial=len(probes) + 1)
             case Breakage() as answer:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from buildbot_bench.core.ab_test import BootLimits, ComparisonTerms, VariantPlan, more_images
+from buildbot_bench.core.compare import BootLimits, ComparisonTerms, VariantPlan, more_images
 from buildbot_bench.plugin.broker.ask import BuildTarget, ask_image
 from buildbot_bench.plugin.db.ab_test_rows import AbTestImage, AbTestRow
 from buildbot_bench.plugin.db.rows import ImageRow

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from twisted.internet.threads import deferToThread
-
 from buildbot_bench.core.incident import (
     Breakage,
     BreakagePolicy,
@@ -30,6 +28,7 @@ from buildbot_bench.plugin.db.incident_rows import Recovery
 from buildbot_bench.plugin.db.states import UNBUILT, SearchKind
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.branches import branch_to_name
+from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.queries.breakages import (
     BreakageInputs,
     gather_breakage,
@@ -261,7 +260,7 @@ async def next_trial(farm: Farm, search: SearchRow) -> str:
     """What is tried for a running search, in a few words."""
     inputs = await gather_breakage(farm, search)
     policy = BreakagePolicy()
-    wanted = await deferToThread(plan_breakage, inputs.range.n, inputs.evidence, policy)
+    wanted = await calculate(plan_breakage, inputs.range.n, inputs.evidence, policy)
     if isinstance(wanted, Breakage):
         return "planning"
     item = await item_of_search(farm, search)

@@ -12,7 +12,7 @@ from statistics import fmean
 from twisted.internet.threads import deferToThread
 
 from buildbot_bench.api.states import SearchState
-from buildbot_bench.core.ab_test import FlameGraphs
+from buildbot_bench.core.compare import FlameGraphs
 from buildbot_bench.core.errors import BenchError
 from buildbot_bench.core.profile import Profile, parse_folded
 from buildbot_bench.core.report import Capture, Captures

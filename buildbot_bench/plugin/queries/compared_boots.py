@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from buildbot_bench.core.ab_test import (
+from buildbot_bench.core.compare import (
     BootLog,
     SeriesValues,
     left_out,

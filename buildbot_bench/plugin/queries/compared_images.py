@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from buildbot_bench.core.ab_test import ImageBoots, SeriesValues, VariantPlan, why_one_image
+from buildbot_bench.core.compare import ImageBoots, SeriesValues, VariantPlan, why_one_image
 from buildbot_bench.core.evidence import cannot_relink, is_alike
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.wire import ONE_IMAGE, FailureKind

@@ -9,11 +9,11 @@ from typing import Any
 from buildbot_bench.api.comparisons import ComparisonSummary, HeldPatch, VariantShown
 from buildbot_bench.api.states import AbTestState
 from buildbot_bench.api.texts import Nouns
-from buildbot_bench.core.ab_test import (
-    AbTestReport,
+from buildbot_bench.core.compare import (
     ComparedVariant,
+    ComparisonReport,
     SeriesValues,
-    compose_ab_test,
+    compose_comparison,
     markdown,
     outcome_of,
     parts,
@@ -108,13 +108,13 @@ class ComparisonViews:
         )
         return to_json(shown)
 
-    async def report(self, ab_test: AbTestRow) -> AbTestReport:
+    async def report(self, ab_test: AbTestRow) -> ComparisonReport:
         """What a comparison came to so far."""
         rows = await measured_by(self._farm, ab_test)
         known = await known_images(self._farm, ab_test)
         graphs = await flame_graphs_of(self._farm, ab_test)
         return await calculate(
-            compose_ab_test,
+            compose_comparison,
             [
                 replace(values, flame_graphs=graphs.get((values.testbed, values.workload), {}))
                 for values in await self._measured(ab_test, rows, known)
@@ -251,7 +251,7 @@ def variants_of(ab_test: AbTestRow) -> tuple[VariantShown, ...]:
     return tuple(VariantShown(label=one.label, variant=one.variant) for one in ab_test.variants)
 
 
-async def _set_ups(farm: Farm, ab_test: AbTestRow, report: AbTestReport) -> list[Json]:
+async def _set_ups(farm: Farm, ab_test: AbTestRow, report: ComparisonReport) -> list[Json]:
     """What the lab reported of the boots of each variant, by testbed, what differs first."""
     boots = await boots_of(farm, ab_test)
     return [

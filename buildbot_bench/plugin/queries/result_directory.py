@@ -6,9 +6,9 @@ import base64
 from collections.abc import Mapping
 from statistics import fmean
 
-from buildbot_bench.core.ab_test import (
+from buildbot_bench.core.compare import (
     GRAPH,
-    AbTestReport,
+    ComparisonReport,
     Part,
     Profiles,
     SeriesReport,
@@ -62,7 +62,9 @@ async def _profiles(farm: Farm, ab_test: AbTestRow) -> Profiles:
     return found
 
 
-async def _flame_graphs(report: AbTestReport, part: Part, profiles: Profiles) -> Mapping[str, str]:
+async def _flame_graphs(
+    report: ComparisonReport, part: Part, profiles: Profiles
+) -> Mapping[str, str]:
     """The pictures that README.md names, by their paths."""
     wanted = flame_graph_names(report, part, profiles)
     labels = [variant.label for variant in report.variants]
@@ -97,7 +99,7 @@ def _cost(base: Profile, profile: Profile, series: SeriesReport, place: int) -> 
     return cost_ratio(base, profile, rates=(fmean(sides[0]), fmean(sides[1])) if known else None)
 
 
-async def _graph(report: AbTestReport, part: Part, form: Format) -> bytes:
+async def _graph(report: ComparisonReport, part: Part, form: Format) -> bytes:
     """One axis has one unit: series that are measured in another than the first have none."""
     metric = part.measured[0].metric
     return await calculate(

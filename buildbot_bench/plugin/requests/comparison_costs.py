@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from buildbot_bench.api.comparisons import ComparisonBegun, ExpectedCost
 from buildbot_bench.api.texts import Nouns
-from buildbot_bench.core.ab_test import BootLimits, expected_boots, title_of
+from buildbot_bench.core.compare import BootLimits, expected_boots, title_of
 from buildbot_bench.core.json_model import Json, to_json
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
 from buildbot_bench.plugin.farm import Farm

@@ -7,12 +7,8 @@ from typing import Any
 
 from buildbot_bench.api.requests import ComparisonQuestion, Extension
 from buildbot_bench.api.states import AbTestState
-from buildbot_bench.core.ab_test import (
-    Identity,
-    check_identities,
-    check_written,
-)
 from buildbot_bench.core.branches import branch_in
+from buildbot_bench.core.compare import Identity, check_identities, check_written
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.sharing import PersonPriority

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from buildbot_bench.core.ab_test import epoch_name, of_newest_epoch
+from buildbot_bench.core.compare import epoch_name, of_newest_epoch
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
 from buildbot_bench.plugin.farm import Farm

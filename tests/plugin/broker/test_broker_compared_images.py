@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from buildbot_bench.api.requests import ComparisonQuestion, Extension
-from buildbot_bench.core.ab_test import BootLimits
+from buildbot_bench.core.compare import BootLimits
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.wire import ONE_IMAGE
 from buildbot_bench.plugin.broker.ab_tests import AbTests
@@ -155,7 +155,7 @@ async def test_one_image_of_each_is_what_was_asked_for(farm, past):
     await lab.run()
     told = await shown(farm, number)
     assert lab.images == {"r4": {0: 3}, "r5": {0: 3}}
-    assert "worse, not separated from layout" in told["text"]
+    assert "cannot be decided with one image of each, worse" in told["text"]
     assert "no further image of each variant: one of each was asked for" in told["text"]
     assert told["boots"] == 6
 
@@ -175,7 +175,7 @@ async def test_what_cannot_be_relinked_has_one_image_and_the_report_says_why(far
     assert lab.images == {"r4": {0: 3}, "r5": {0: 3}}
     assert (told["state"], told["boots"]) == ("done", 6)
     assert f"no further image of {why}" in told["text"]
-    assert "not separated from layout" in told["text"]
+    assert "cannot be decided with one image of each" in told["text"]
 
 
 async def test_an_image_that_does_not_link_is_replaced_and_two_are_enough(farm, past):

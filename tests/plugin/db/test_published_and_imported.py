@@ -13,11 +13,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from buildbot_bench.core.ab_test import (
+from buildbot_bench.core.compare import (
     BootLog,
     ComparedVariant,
     SeriesValues,
-    compose_ab_test,
+    compose_comparison,
     image_names,
     outcome,
     parts,
@@ -84,7 +84,7 @@ def values(boots: list[BootLog], workload: str, variant: int) -> tuple[float, ..
 
 
 def report_of(boots: list[BootLog], *, labels: tuple[str, ...] = REVISIONS):
-    return compose_ab_test(
+    return compose_comparison(
         [
             SeriesValues(
                 testbed="apu2",
@@ -161,7 +161,7 @@ def test_values_without_a_log_of_pkt_gen_are_read_from_their_list(tmp_path):
     series = SeriesValues(
         testbed="vm", workload="forwarding", metric=PPS, values=((3.5, 1.25), (7.0, 7.0))
     )
-    report = compose_ab_test(
+    report = compose_comparison(
         [series],
         comparison_id=1,
         variants=[ComparedVariant(label=label, variant=label) for label in REVISIONS[:2]],

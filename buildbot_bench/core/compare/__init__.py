@@ -1,0 +1,102 @@
+"""Comparisons of two to sixteen variants: order of boots, verdict and report."""
+
+from buildbot_bench.core.compare.directory import (
+    GRAPH,
+    BootLog,
+    Part,
+    Profiles,
+    facts_of,
+    flame_graph_names,
+    image_names,
+    parts,
+    published_series,
+    result_files,
+)
+from buildbot_bench.core.compare.model import (
+    ComparedVariant,
+    ComparisonReport,
+    FlameGraphs,
+    MeasuredImage,
+    SeriesReport,
+    SeriesValues,
+    VariantChange,
+    Verdict,
+    title_of,
+)
+from buildbot_bench.core.compare.notes import epoch_name, left_out, of_newest_epoch, recorded_boots
+from buildbot_bench.core.compare.published import SetUpRow, capture_name, set_ups
+from buildbot_bench.core.compare.report import compose_comparison, outcome_of
+from buildbot_bench.core.compare.schedule import (
+    MAX_VARIANTS,
+    MIN_VARIANTS,
+    Block,
+    BootLimits,
+    ImageBoots,
+    VariantPlan,
+    expected_boots,
+    more_images,
+    next_block,
+)
+from buildbot_bench.core.compare.text import markdown, outcome, text
+from buildbot_bench.core.compare.variants import (
+    Identity,
+    check_identities,
+    check_written,
+    no_op,
+    same_as,
+    why_one_image,
+)
+from buildbot_bench.core.compare.verdict import ComparisonTerms
+from buildbot_bench.core.limits import DEFAULT_IMAGES, MOST_IMAGES
+
+__all__ = [
+    "DEFAULT_IMAGES",
+    "GRAPH",
+    "MAX_VARIANTS",
+    "MIN_VARIANTS",
+    "MOST_IMAGES",
+    "Block",
+    "BootLimits",
+    "BootLog",
+    "ComparedVariant",
+    "ComparisonReport",
+    "ComparisonTerms",
+    "FlameGraphs",
+    "Identity",
+    "ImageBoots",
+    "MeasuredImage",
+    "Part",
+    "Profiles",
+    "SeriesReport",
+    "SeriesValues",
+    "SetUpRow",
+    "VariantChange",
+    "VariantPlan",
+    "Verdict",
+    "capture_name",
+    "check_identities",
+    "check_written",
+    "compose_comparison",
+    "epoch_name",
+    "expected_boots",
+    "facts_of",
+    "flame_graph_names",
+    "image_names",
+    "left_out",
+    "markdown",
+    "more_images",
+    "next_block",
+    "no_op",
+    "of_newest_epoch",
+    "outcome",
+    "outcome_of",
+    "parts",
+    "published_series",
+    "recorded_boots",
+    "result_files",
+    "same_as",
+    "set_ups",
+    "text",
+    "title_of",
+    "why_one_image",
+]

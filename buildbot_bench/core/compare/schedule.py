@@ -1,0 +1,188 @@
+"""The order in which the boots of two to sixteen variants alternate.
+
+A pass boots each variant once; a round is a pass and the same pass backwards, so that an even drift
+of the lab (temperature) falls on all variants alike: A B B A A B B A …, of three A B C C B A, then
+B C A A C B …. The passes are the rows of a Williams square, in which each variant follows each
+other one equally often, so that carry-over favours none (E. J. Williams, "Experimental designs
+balanced for the estimation of residual effects of treatments", Australian Journal of Scientific
+Research A 2, 1949).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from buildbot_bench.core.compare.model import SeriesValues
+from buildbot_bench.core.compare.verdict import (
+    ComparisonTerms,
+    Undecided,
+    WithinLayoutLuck,
+    compared,
+)
+from buildbot_bench.core.contrast import MoreOfEach, boots_of_image, images_needed, next_of_each
+from buildbot_bench.core.model import Noise, learn
+
+MIN_VARIANTS, MAX_VARIANTS = 2, 16
+
+ImageBoots = Mapping[int, int]
+"""How many boots of each image of a variant, by the image's number; the first one's is 0."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Block:
+    """Boots of one image in a row; `variant` counts from the base, which is 0."""
+
+    variant: int
+    image: int
+    iterations: int
+
+
+def passes(variants: int) -> tuple[tuple[int, ...], ...]:
+    """The passes whose rounds make up a whole square: after them the order begins anew.
+
+    With an even number of variants half of the rows are others backwards.
+    """
+    zigzag = [-(place // 2) if place % 2 == 0 else (place + 1) // 2 for place in range(variants)]
+    shifts = variants // 2 if variants % 2 == 0 else variants
+    return tuple(tuple((step + shift) % variants for step in zigzag) for shift in range(shifts))
+
+
+def order(variants: int, wanted: int) -> tuple[int, ...]:
+    """The variants of all boots, `wanted` of each; an odd number ends with half a round."""
+    rows = passes(variants)
+    booted: list[int] = []
+    for number in range(wanted):
+        row = rows[number // 2 % len(rows)]
+        booted += reversed(row) if number % 2 else row
+    return tuple(booted)
+
+
+def images_in_turn(wanted: ImageBoots) -> Iterator[int]:
+    """The images of all boots of a variant: the first one's, then further ones there and back."""
+    yield from [0] * wanted.get(0, 0)
+    further = sorted(image for image in wanted if image)
+    for turn in range(max((wanted[image] for image in further), default=0)):
+        row = [image for image in further if wanted[image] > turn]
+        yield from reversed(row) if turn % 2 else row
+
+
+def next_block(done: Sequence[ImageBoots], wanted: Sequence[ImageBoots]) -> Block | None:
+    """The boots that come next after `done` ones of each variant; None when none is missing.
+
+    What was booted more often than `wanted`, or is not wanted, is passed over.
+    """
+    left = [Counter(own) for own in done]
+    turns = [images_in_turn(own) for own in wanted]
+    most = max((sum(own.values()) for own in wanted), default=0)
+    chosen: tuple[int, int] | None = None
+    length = 0
+    for variant in order(len(wanted), most):
+        image = next(turns[variant], None)
+        if image is None:
+            continue
+        if left[variant][image] > 0:
+            left[variant][image] -= 1
+            if chosen is not None:
+                break
+        elif chosen is None:
+            chosen, length = (variant, image), 1
+        elif (variant, image) == chosen:
+            length += 1
+        else:
+            break
+    return chosen and Block(variant=chosen[0], image=chosen[1], iterations=length)
+
+
+def delays(booted: Sequence[int], variants: int) -> tuple[float, ...]:
+    """By how many boots each variant came later than the base on average, in the order booted.
+
+    0 for one of which there is no boot.
+    """
+    places: list[list[int]] = [[] for _ in range(variants)]
+    for place, variant in enumerate(booted):
+        places[variant].append(place)
+    return tuple(fmean(own) - fmean(places[0]) if own and places[0] else 0.0 for own in places)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BootLimits:
+    """At most so many boots of an image, and images of a variant."""
+
+    boots: int
+    images: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class VariantPlan:
+    """What is to be booted of a variant; `lost` are the numbers of images that cannot be made."""
+
+    boots: ImageBoots
+    lost: frozenset[int] = frozenset()
+
+
+def more_images(
+    values: SeriesValues,
+    plans: Sequence[VariantPlan],
+    limits: BootLimits,
+    wanted: ComparisonTerms,
+    *,
+    booted: Collection[int],
+) -> tuple[VariantPlan, ...]:
+    """What is to be booted of each variant, once all of `plans` is; the same if that is enough.
+
+    `booted` are the places of the variants that take part; the base's is 0. Nothing that was
+    wanted is taken back.
+    """
+    after = list(plans)
+    for place in sorted(set(booted) - {0}):
+        verdict = compared(values, place, wanted).verdict
+        if not isinstance(verdict, Undecided | WithinLayoutLuck) or verdict.needs is None:
+            continue
+        sides = plans[0], plans[place]
+        have = MoreOfEach(
+            boots=min(sum(side.boots.values()) for side in sides),
+            images=min(len(side.boots) for side in sides),
+        )
+        more = next_of_each(verdict.needs, have)
+        for side in (0, place):
+            grow = _with_images if more.images else _with_boots
+            after[side] = grow(after[side], have, more, limits)
+    return tuple(after)
+
+
+def expected_boots(noise: Noise | None, limits: BootLimits, effect: float) -> MoreOfEach:
+    """About how many images and boots of each variant tell an effect, a fraction, from nothing."""
+    told = noise or learn([])
+    images = min(limits.images, images_needed(effect, told))
+    further = (images - 1) * min(limits.boots, boots_of_image(told))
+    return MoreOfEach(boots=limits.boots + further, images=images)
+
+
+def _with_images(
+    plan: VariantPlan, have: MoreOfEach, more: MoreOfEach, limits: BootLimits
+) -> VariantPlan:
+    """With as many images as the side with fewer is to have; none is asked for twice."""
+    boots = min(limits.boots, math.ceil(more.boots / more.images))
+    images = dict(plan.boots)
+    number = max([*images, *plan.lost], default=-1)
+    while len(images) < min(limits.images, have.images + more.images):
+        number += 1
+        images[number] = boots
+    return VariantPlan(boots=images, lost=plan.lost)
+
+
+def _with_boots(
+    plan: VariantPlan, have: MoreOfEach, more: MoreOfEach, limits: BootLimits
+) -> VariantPlan:
+    """With more boots of the images there are, those that have fewest first, up to the limit."""
+    images = dict(plan.boots)
+    while sum(images.values()) < have.boots + more.boots:
+        fewest = min(images, key=lambda image: (images[image], image))
+        if images[fewest] >= limits.boots:
+            break
+        images[fewest] += 1
+    return VariantPlan(boots=images, lost=plan.lost)

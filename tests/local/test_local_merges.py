@@ -1,0 +1,246 @@
+"""A local search goes on inside merges, and takes any OLD that shares history with NEW."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.evidence import SearchTerms
+from buildbot_bench.core.report import ReportKind
+from buildbot_bench.lab.command.settings import CommandWorkload
+from buildbot_bench.local.campaign import Campaign, LocalSearch
+from buildbot_bench.local.into_merges import SearchIntoMerges, expected_inside
+from buildbot_bench.local.merges import Merges
+from buildbot_bench.local.recipe import BuildRecipe, BuildStep
+from buildbot_bench.local.revisions import Revisions
+from buildbot_bench.render.text import report_text
+from tests.fakes.local_bench import ReadMeasurer, SilentWatcher
+from tests.gitrepo import git
+
+FAST, SLOW = "1000\n", "800\n"
+
+
+class Project:
+    """A checkout whose main branch merges others."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        subprocess.run(["git", "init", "-q", "-b", "main", str(path)], check=True)
+        self.commit("base", level=FAST, number="1\n", settings="plain\n")
+        git(path, "tag", "base")
+
+    def commit(self, subject: str, **files: str) -> None:
+        """A commit that writes a file of its own name, and others."""
+        self._write(subject, {subject.replace(" ", "-"): subject, **files})
+
+    def _write(self, subject: str, files: Mapping[str, str]) -> None:
+        for name, content in files.items():
+            (self.path / name).write_text(content)
+        git(self.path, "add", "--all")
+        git(self.path, "commit", "--quiet", "--message", subject)
+
+    def branch(self, name: str, at: str = "base") -> None:
+        """Go on from there on a new branch."""
+        git(self.path, "checkout", "--quiet", "-B", name, at)
+
+    def several(self, name: str, count: int, *, slow: int = 0, **files: str) -> None:
+        """So many commits, one of which makes it slow."""
+        for place in range(1, count + 1):
+            changed = {"level": SLOW} if place == slow else {}
+            self.commit(f"{name} {place}", **changed, **files)
+
+    def merge(self, name: str, into: str = "main", **files: str) -> None:
+        """Merge a branch into another; `files` are what a person writes into the merge."""
+        git(self.path, "checkout", "--quiet", into)
+        command = ["git", "merge", "--quiet", "--no-ff", "--no-commit", name]
+        subprocess.run(command, cwd=self.path, check=False, capture_output=True)
+        self._write(f"Merge {name}", files)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path / "project")
+
+
+@pytest.fixture
+def checkout(project: Project) -> Path:
+    return project.path
+
+
+@pytest.fixture
+def search(repository, bench_for):
+    def run(old="base", new="main", *, build="", skip=(), first_parent=False):
+        revisions = Revisions(git=repository.git)
+        between = revisions.between(old, new, first_parent=first_parent)
+        asked = LocalSearch(
+            campaign=Campaign(
+                recipe=BuildRecipe(steps=(BuildStep(script=build),) if build else ()),
+                workload=CommandWorkload(run="read", value="last-number", unit="units"),
+                name="read",
+            ),
+            between=between,
+            terms=SearchTerms(error=0.01, min_effect=0.02),
+            skipped=revisions.named_in(between, skip),
+            first_parent=first_parent,
+        )
+        bench, watcher = bench_for(asked, ReadMeasurer()), SilentWatcher()
+        merges = Merges(revisions=revisions)
+        return SearchIntoMerges(bench, watcher, merges, skip=skip).run(asked), watcher
+
+    return run
+
+
+def one_merge(project: Project, *, slow: int = 3) -> None:
+    project.branch("side")
+    project.several("side", 5, slow=slow)
+    git(project.path, "checkout", "--quiet", "main")
+    project.several("main", 2)
+    project.merge("side")
+    project.several("later", 2)
+
+
+def said_of_merges(report) -> str:
+    return " ".join(line for one in report.added for line in one.lines)
+
+
+def test_the_commit_that_a_merge_brought_is_named(project, search):
+    one_merge(project)
+    report, watcher = search()
+    assert report.kind is ReportKind.CULPRIT
+    assert report.headline.new.subject == "side 3"
+    assert report.headline.new.sha == git(project.path, "rev-parse", "side~2")
+    assert report.headline.old.subject == "side 2"
+    assert report.commits == 5
+    (notice,) = (one for one in watcher.notices if "goes on inside" in one)
+    assert "is a merge of 5 commits" in notice
+    assert "measured merged with n3 (" in said_of_merges(report)
+    text = report_text(report)
+    assert text.startswith(f'{report.headline.new.sha[:10]} "side 3" lowered')
+    assert "Inside the merge n4" in text
+
+
+def test_a_merge_is_one_commit_where_that_is_asked(project, search):
+    one_merge(project)
+    report, _ = search(first_parent=True)
+    assert report.headline.new.subject == "Merge side"
+    assert report.added == ()
+
+
+def test_a_merge_that_is_itself_to_blame_is_named(project, search):
+    project.branch("side")
+    project.several("side", 3)
+    git(project.path, "checkout", "--quiet", "main")
+    project.several("main", 2)
+    project.merge("side", level=SLOW)
+    project.several("later", 1)
+    report, _ = search()
+    assert report.headline.new.subject == "Merge side"
+    assert "the merge itself: neither of its parents is slow alone" in said_of_merges(report)
+
+
+def test_a_branch_that_conflicts_is_measured_as_it_stands(project, search):
+    project.branch("side")
+    project.commit("side first", settings="of the side\n")
+    project.several("side", 4, slow=2)
+    git(project.path, "checkout", "--quiet", "main")
+    project.commit("main first", settings="of main\n")
+    project.several("main", 1)
+    project.merge("side", settings="of both\n")
+    report, _ = search()
+    assert report.headline.new.subject == "side 2"
+    assert "measured as it stands, from n1 (" not in said_of_merges(report)
+    assert "each was measured as it stands, from " in said_of_merges(report)
+    assert report.old.sha == git(project.path, "rev-parse", "base")
+
+
+def test_merges_inside_merges_are_entered(project, search):
+    project.branch("deep")
+    project.several("deep", 4, slow=2)
+    project.branch("side")
+    project.several("side", 2)
+    project.merge("deep", into="side")
+    project.several("more", 2)
+    git(project.path, "checkout", "--quiet", "main")
+    project.several("main", 2)
+    project.merge("side")
+    report, _ = search()
+    assert report.headline.new.subject == "deep 2"
+    assert len([one for one in report.added if one.title.startswith("Inside the merge")]) == 2
+
+
+def test_a_fast_forward_of_main_into_the_branch_costs_nothing(project, repository):
+    project.branch("side")
+    project.several("side", 2, slow=2)
+    git(project.path, "checkout", "--quiet", "main")
+    project.several("main", 1)
+    project.merge("main", into="side")
+    project.merge("side")
+    revisions = Revisions(git=repository.git)
+    before, merge = revisions.between("base", "main").revisions[-2:]
+    brought = Merges(revisions=revisions).brought(before, merge, shown=(before, merge))
+    assert [one.subject for one in brought.shown.revisions[1:]] == ["side 1", "side 2"]
+    assert brought.built.new.sha == merge.sha
+
+
+def test_a_commit_inside_can_be_skipped(project, search):
+    one_merge(project)
+    report, _ = search(skip=("side~2",))
+    assert [one.subject for one in report.headline.suspects] == ["side 3", "side 4"]
+    with pytest.raises(UsageError, match="is not in the range"):
+        search("main~1", skip=("side",))
+
+
+def test_what_cannot_be_measured_inside_leaves_the_merge_as_the_answer(project, search):
+    project.branch("side")
+    project.commit("side first", settings="of the side\n")
+    project.several("side", 2, slow=2)
+    git(project.path, "checkout", "--quiet", "main")
+    project.commit("main first", settings="of main\n")
+    project.merge("side", settings="of both\n")
+    report, _ = search(build="grep -q 'of \\(main\\|both\\)' settings || test ! -e side-2")
+    assert report.headline.new.subject == "Merge side"
+    assert "nothing could be measured" in said_of_merges(report)
+
+
+def test_old_may_lie_on_a_branch_that_was_merged(project, repository):
+    one_merge(project)
+    revisions = Revisions(git=repository.git)
+    between = revisions.between("side~2", "main")
+    assert [one.subject for one in between.revisions] == [
+        *("side 3", "side 4", "side 5", "Merge side", "later 1", "later 2")
+    ]
+    assert [one.label for one in between.revisions] == [one.sha[:10] for one in between.revisions]
+    with pytest.raises(UsageError, match="is on a branch that was merged into it"):
+        revisions.between("side~2", "main", first_parent=True)
+
+
+def test_a_way_from_a_branch_does_not_enter_what_main_had_already(project, search):
+    one_merge(project, slow=5)
+    git(project.path, "checkout", "--quiet", "main")
+    report, _ = search("side~3", "main")
+    assert report.headline.new.subject == "side 5"
+
+
+def test_from_an_old_beside_new_the_merge_base_is_measured(project, repository):
+    one_merge(project)
+    project.branch("release", "main~1")
+    project.commit("released")
+    between = Revisions(git=repository.git).between("release", "main")
+    assert [one.subject for one in between.revisions] == ["later 1", "later 2"]
+    assert between.new.label == "n6"
+
+
+def test_the_forecast_covers_the_merges(project, repository, search, bench_for, ask):
+    one_merge(project)
+    revisions = Revisions(git=repository.git)
+    between = revisions.between("base", "main")
+    sizes = Merges(revisions=revisions).sizes(between)
+    assert sizes == {git(project.path, "rev-parse", "main~2"): 5}
+    known = bench_for(question := ask(upto=6), ReadMeasurer()).known(question)
+    said = expected_inside(tuple(sizes.values()), known)
+    assert said.startswith("1 of 5 commits merge others: inside such a one, of 5 commits at most")
+    assert expected_inside((), known) == ""
