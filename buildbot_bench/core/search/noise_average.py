@@ -135,7 +135,10 @@ def _given_share(
             [one for one in modes if scores.get(replace(one.noise, far=0.0), never) >= never]
         )
     speeds = of_two_speeds(readings, policy, best.hypothesis)
-    found += climber.all(
+    # Such images raise alarms themselves: a claim says less.
+    prior = replace(prior_model.prior, none=max(prior_model.prior.none, constants.NO_STEP))
+    unclaimed = replace(prior_model, prior=prior)
+    found += Climber(prior_model=unclaimed, readings=readings).all(
         [one for one in speeds if scores.get(replace(one.noise, far=0.0), never) >= never]
     )
     drifts = np.ptp(readings.at_s) > 0 and len(readings.values) <= _DRIFT_VALUES

@@ -66,7 +66,7 @@ def _why_stop(
     search_range: SearchRange, posterior: AveragedPosterior, state: StopState, policy: SearchPolicy
 ) -> str:
     """The reason to answer now; empty when the search goes on."""
-    if state.found and not state.open and not state.unproved:
+    if state.found and not (state.open or state.unproved or state.images):
         sides = posterior.readings.kernels
         pairs = [(int(sides[gap]), int(sides[gap + 1])) for gap in state.found]
         if all(len(search_range.untried(*pair)) == 0 for pair in pairs):
@@ -202,11 +202,20 @@ def _measure(
 def _probes(
     search_range: SearchRange, posterior: AveragedPosterior, state: StopState, costs: Costs
 ) -> list[Probe]:
-    """All that could close what is open: in and beside its gaps; else what proof lacks, or ends."""
+    """All that could close what is open: in and beside its gaps; else what proof lacks, or ends.
+
+    Images come first that tell a likely step from images of two speeds.
+    """
+    for wanted in state.images:
+        at = probes_at(posterior, search_range, costs, wanted.place)
+        if anew := [probe for probe in at if not probe.known_image]:
+            return anew
     gaps = state.open
     look_inside = state.sloping or float(posterior.relevant.sum()) >= _WORTH_LOOKING_INSIDE
     if not state.found and not (look_inside and (gaps or state.unproved)):
         return probes_at(posterior, search_range, costs, _end_booted_less(posterior))
+    if not gaps and not state.unproved:
+        return []
     if not gaps:
         wanted = state.unproved[0]
         at = probes_at(posterior, search_range, costs, wanted.place, image=wanted.image)

@@ -36,6 +36,8 @@ _BOOTS_AGAINST_A_MODE = 4
 _MODE, _UNSURE = 3.0, 2.0  # deviations of the noise, as told above
 # Boots of a side from which on Student's t is not waited for: outliers widen it without end.
 _MOST_FOR_T = 8
+# Of the accepted error, the share that images of two speeds may make without being asked about.
+_SHARE_OF_SPEEDS = 0.5
 _DOUBTFUL = 0.1  # the probability from which on an end's only image may lie far off
 
 
@@ -145,6 +147,20 @@ def is_part_of_slope(
     if boots >= _MOST_FOR_T:
         return abs(change) < relevant
     return boots >= policy.values_that_prove and abs(change) + error < relevant
+
+
+def against_two_speeds(
+    posterior: AveragedPosterior, policy: SearchPolicy, gap: int
+) -> tuple[Lacking, ...]:
+    """The image that tells a likely step from images of two speeds, where these may make it.
+
+    Only models of two speeds that do without the step count: others foretell it as well.
+    """
+    without = posterior.speeds_without_step[gap]
+    if without <= _SHARE_OF_SPEEDS * policy.error or not needs_images(posterior, policy, gap):
+        return ()
+    fewer = min(sides(posterior, gap), key=lambda side: side.votes.shown + side.votes.denied)
+    return (Lacking(place=fewer.place, anew=True),) if _may_ask(fewer, policy) else ()
 
 
 def _against_slope(

@@ -23,9 +23,8 @@ from buildbot_bench.core.search.noise_model import Hypothesis, SearchNoise, narr
 from buildbot_bench.core.search.readings import Readings
 from buildbot_bench.core.search.search_range import FloatArray
 
-# The share of images that are of the other speed, which way that is, and their weight: a half, for
-# which either way says the same, or few; 1 is the way that the smaller group lies.
-_SHARES = ((0.5, 1, 0.5), (0.2, 1, 0.25), (0.2, -1, 0.25))
+# The share of images that are of the other speed, and its weight: a half or few, either way.
+_SHARES = ((0.5, 0.25), (0.2, 0.25))
 # Standard deviations that two groups lie apart at least: halves of one are 1.6.
 _APART = 2.5
 
@@ -39,19 +38,20 @@ def of_two_speeds(readings: Readings, policy: SearchPolicy, best: Hypothesis) ->
         alone = replace(alone, noise=replace(alone.noise, build=policy.sigma_build))
     found = []
     for distance, error in _distances(readings, alone.noise):
-        prior = constants.TWO_SPEEDS * _prior(policy, abs(distance), error) * alone.weight
+        prior = constants.TWO_SPEEDS * _prior(policy, distance, error) * alone.weight
         found += [
             Hypothesis(
                 noise=replace(alone.noise, other_share=share, other_offset=sign * distance),
                 weight=weight * prior,
             )
-            for share, sign, weight in _SHARES
+            for share, weight in _SHARES
+            for sign in (-1, 1)
         ]
     return found
 
 
 def _distances(readings: Readings, noise: SearchNoise) -> list[tuple[float, float]]:
-    """How far the smaller of two groups of images reads above the other, with errors, in ln.
+    """How far two groups of images lie apart, with errors, in ln.
 
     The two may be those of all images or, where a step makes them, those of either group.
     """
@@ -62,8 +62,7 @@ def _distances(readings: Readings, noise: SearchNoise) -> list[tuple[float, floa
             continue
         distance = float(other.mean() - one.mean())
         if _APART * noise.total < distance <= log1p(constants.BEYOND_LAYOUT):
-            signed = distance if len(other) <= len(one) else -distance
-            found.append((signed, noise.total * sqrt(1 / len(one) + 1 / len(other))))
+            found.append((distance, noise.total * sqrt(1 / len(one) + 1 / len(other))))
     return found
 
 

@@ -105,6 +105,19 @@ def test_no_image_is_booted_again_where_images_may_have_two_speeds():
     assert not isinstance(request, Measure) or (request.position, request.image) not in taken
 
 
+def test_a_likely_step_that_two_speeds_may_make_waits_for_further_images_of_both_sides():
+    step = [(0, 0, 0.0), (31, 0, 0.0), (32, 0, -0.04), (64, 0, -0.04)]
+    more = [(31, 1, 0.003), (32, 1, -0.04), (31, 2, 0.0), (32, 2, -0.037)]
+    asked = []
+    while isinstance(
+        request := plan(64, Evidence(measurements=measured(step + more)), COSTS, TOLD), Measure
+    ):
+        asked.append((request.position, request.image))
+        more.append((*asked[-1], -0.04 * (request.position > 31)))
+    assert asked == [(31, 3), (32, 3)]
+    assert [(one.old, one.new) for one in request.steps] == [(31, 32)]
+
+
 def test_half_of_the_images_slow_and_nothing_there_is_seldom_taken_for_a_step():
     world = World(n=64, commits=nothing, sigma_build=0.002, tail=Tail(share=0.5, far=0.04))
     answers = [searched(Lab(world, seed), TOLD)[0] for seed in range(6)]
