@@ -1,4 +1,4 @@
-"""Images of two speeds: each is one or the other by chance, whatever its code does.
+"""Images of two speeds: each is one or the other by chance, not by its code.
 
 A linker that aligns a loop or does not makes kernels of two speeds a distance apart. What is seen
 at two neighbours is then a step, or two images of the two kinds: each image more that a step
@@ -7,7 +7,7 @@ foretells makes that half as likely. So two speeds are hypotheses of the noise b
     p(b) = (1 - s) N(b; 0, sigma_build^2) + s N(b - d; 0, sigma_build^2),
 
 for a few shares s. Distances d are those of groups that the images' levels fall into. Each stands
-for all that are about as far: Laplace's method weighs it by how well the images tell it.
+for all that are about as far: Laplace's method weighs it by the width that the images leave it.
 """
 
 from __future__ import annotations
