@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 
@@ -99,7 +100,8 @@ def meanwhile(
     if known is None:
         return None
     search_range, posterior = known
-    state = classify_gaps(search_range, posterior, policy)
+    # An idle testbed has no image yet that tells two speeds; it boots what says something else.
+    state = replace(classify_gaps(search_range, posterior, policy), images=())
     taken = {(int(search_range.kernel[position]), image) for position, image in pending}
     probes = [
         probe
