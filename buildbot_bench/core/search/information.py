@@ -30,8 +30,6 @@ _MOST_COMPONENTS = 12
 _LEAST_WEIGHT = 1e-5
 # Of many images of one kernel, those that were booted least are worth another boot.
 _IMAGES_TO_BOOT = 3
-# The probability of two speeds of images from which on no image is booted again.
-_MAY_HAVE_SPEEDS = 0.1
 # Builds go on beside boots, and many are made ahead: this share of a build's time is waited for.
 _BUILD_FELT = 0.03
 # Views of the noise by which a probe is judged: the likeliest ones, for each doubles the time.
@@ -83,9 +81,6 @@ def probes_at(
         Probe(kernel=kernel, image=int(i), cost_s=boot, place=place, known_image=True)
         for i in readings.image[here][rarest]
     ]
-    if search_range.images and posterior.two_speeds > _MAY_HAVE_SPEEDS:
-        # Of which speed an image is, its first boot tells; only another image says more.
-        again = []
     if not search_range.images:
         return again if readings.boots_of_image[here].sum() < search_range.most_boots else []
     anew = readings.next_image(place)

@@ -34,6 +34,8 @@ from buildbot_bench.core.search.stop import (
 
 # Below this probability of a relevant step, the ends are proved first.
 _WORTH_LOOKING_INSIDE = 0.25
+# The probability of two speeds of images from which on no image is booted again.
+_MAY_HAVE_SPEEDS = 0.1
 # A testbed that would idle boots what is expected to tell at least this much, in nats.
 _WORTH_A_BOOT = 0.02
 
@@ -56,6 +58,9 @@ def plan(n: int, evidence: Evidence, costs: Costs, policy: SearchPolicy) -> Meas
     state = classify_gaps(search_range, posterior, policy)
     reason = _why_stop(search_range, posterior, state, policy)
     probes = [] if reason else _probes(search_range, posterior, state, costs)
+    if search_range.images and posterior.two_speeds > _MAY_HAVE_SPEEDS:
+        # Of which speed an image is, its first boot tells; only another image says more.
+        probes = [one for one in probes if one.place is None or not one.known_image] or probes
     probe = best(posterior, search_range, probes)
     if probe is None:
         reason = reason or why_exhausted(posterior, policy)
