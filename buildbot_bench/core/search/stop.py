@@ -42,7 +42,7 @@ class StopState:
 
     `found`: gaps with a step between neighbours; `open`: gaps that may hold one; `unproved`: what
     found steps lack before they may be mailed; `denied`: gaps whose step the images of a side
-    contradict to the last. `images` tell likely steps from images of two speeds. `left_out` is the
+    contradict to the last. `images` tell likely steps that are not sure from two speeds. `left_out` is the
     probability that another step lies elsewhere.
     `sloping`: the ends differ, and no gap is likely to hold a relevant step.
     """
@@ -90,7 +90,7 @@ def classify_gaps(
         images=tuple(
             one
             for gap in _places(narrow & (posterior.step > _LIKELY))
-            if gap not in (*denied, *small)
+            if gap not in (*places, *denied, *small)
             for one in against_two_speeds(posterior, policy, gap)
         ),
     )
