@@ -42,8 +42,8 @@ class StopState:
 
     `found`: gaps with a step between neighbours; `open`: gaps that may hold one; `unproved`: what
     found steps lack before they may be mailed; `denied`: gaps whose step the images of a side
-    contradict to the last. `images` tell likely steps that are not sure from two speeds. `left_out` is the
-    probability that another step lies elsewhere.
+    contradict to the last. `images` tell likely steps that are not sure from two speeds.
+    `left_out` is the probability that another step lies elsewhere.
     `sloping`: the ends differ, and no gap is likely to hold a relevant step.
     """
 
