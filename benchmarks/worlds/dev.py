@@ -99,4 +99,16 @@ ALONE = (
         policy=told(-0.05, 0.006),
     ),
 )
-DEV_ROWS = (*ALONE, *(row for family in FAMILIES for row in family.rows()))
+TWO_SPEEDS = tuple(
+    Row(
+        name=f"dev {100 * share:g} % of the images slow by {100 * far:g} %: {what}",
+        world=_world(n=300, commits=commits, tail=Tail(share=share, far=far)),
+        policy=_policy(claimed),
+    )
+    for share, far, what, commits, claimed in (
+        (0.4, 0.035, "nothing there, claimed -3.5 %", nothing, -0.035),
+        (0.6, 0.05, "nothing there, none claimed", nothing, None),
+        (0.4, 0.035, "-7 %", single(-0.07), -0.07),
+    )
+)
+DEV_ROWS = (*ALONE, *TWO_SPEEDS, *(row for family in FAMILIES for row in family.rows()))

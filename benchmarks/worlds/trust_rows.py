@@ -103,4 +103,19 @@ MIXED = Row(
     policy=told(-0.025, build=0.002),
     named=NAMED,
 )
-TRUST_ROWS = (*(row for family in FAMILIES for row in family.rows()), MIXED)
+TWO_SPEEDS = tuple(
+    Row(
+        name=f"{100 * share:g} % of the images slow by {100 * far:g} %: {what}",
+        world=_world(n=256, commits=commits, tail=Tail(share=share, far=far)),
+        policy=told(claimed, build=0.002),
+        named=named,
+        many=True,
+    )
+    for share, far, what, commits, claimed, named in (
+        (0.5, 0.03, "nothing there, claimed -3 %", nothing, -0.03, None),
+        (0.5, 0.06, "nothing there, claimed -6 %", nothing, -0.06, None),
+        (0.3, 0.04, "nothing there, none claimed", nothing, None, None),
+        (0.5, 0.03, "-6 %", single(-0.06), -0.06, NAMED),
+    )
+)
+TRUST_ROWS = (*(row for family in FAMILIES for row in family.rows()), *TWO_SPEEDS, MIXED)

@@ -48,6 +48,16 @@ TABLE = (
         source="chosen: the worst that luck can do is to read like the other side of a step",
     ),
     Constant(
+        name="MOST_FAR",
+        unit="share of images that a search believes to be far off",
+        source="chosen: a testbed with more has images of two speeds, which is another hypothesis",
+    ),
+    Constant(
+        name="TWO_SPEEDS",
+        unit="probability that the images of a range have two speeds",
+        source="chosen: one testbed in five may link so",
+    ),
+    Constant(
         name="BEYOND_LAYOUT",
         unit="fraction of the level, as ln(1 + BEYOND_LAYOUT) either way",
         source="half of FAR_SPAN, twice the widest spread of neighbouring builds in netbenches: no "

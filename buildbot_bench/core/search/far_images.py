@@ -92,5 +92,6 @@ def prior_share(policy: SearchPolicy) -> float:
 def posterior_share(policy: SearchPolicy, responsibilities: FloatArray) -> float:
     """The share of far images after these (I,) were seen: the mean of a Beta posterior."""
     weight = constants.FAR_SHARE_WEIGHT
-    seen = float(responsibilities.sum())
-    return (weight * prior_share(policy) + seen) / (weight + len(responsibilities))
+    seen, prior = float(responsibilities.sum()), prior_share(policy)
+    share = (weight * prior + seen) / (weight + len(responsibilities))
+    return min(share, max(constants.MOST_FAR, prior))

@@ -16,6 +16,7 @@ from buildbot_bench.core.search.posterior import Posterior, moments
 from buildbot_bench.core.search.readings import Readings
 from buildbot_bench.core.search.search_range import FloatArray, SearchRange
 from buildbot_bench.core.search.segments import Normal
+from buildbot_bench.core.search.two_speeds import without_speeds
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -27,10 +28,13 @@ class AveragedPosterior:
     what is searched for); `change` and `change_sd`: ln(new level / old level) given a step.
     `level` (m,) is that of each measured kernel by the likeliest hypothesis.
     `ends_differ`: P(the ends' levels differ by what is searched for). `may_have_modes`: whether
-    boots may have two speeds, for all that was seen. `models` speak of the places of the `fold`.
+    boots may have two speeds, for all that was seen. `seen` are the readings less what the speeds
+    of images add, where the likeliest hypothesis has two. `speeds_without_step`: P(the images have
+    two speeds, and no step is there). `models` speak of the places of `fold`.
     """
 
     readings: Readings
+    seen: Readings
     models: tuple[Posterior, ...]
     step: FloatArray
     relevant: FloatArray
@@ -40,8 +44,14 @@ class AveragedPosterior:
     change_sd: FloatArray
     level: Normal
     ends_differ: float
+    speeds_without_step: FloatArray
     may_have_modes: bool
     fold: Fold
+
+    @property
+    def two_speeds(self) -> float:
+        """P(the images have two speeds)."""
+        return sum(one.weight for one in self.models if one.noise.other_share)
 
 
 def infer(search_range: SearchRange, readings: Readings, policy: SearchPolicy) -> AveragedPosterior:
@@ -56,10 +66,12 @@ def infer(search_range: SearchRange, readings: Readings, policy: SearchPolicy) -
     variance = folded.of_gaps(np.array([one.change.variance for one in models]), 0.0)
     share = folded.of_gaps(np.array([one.weight * one.partition.step for one in models]), 0.0)
     mean, spread = moments(share, change, variance, axis=0)
+    speeds = np.array([one.weight if one.noise.other_share else 0.0 for one in models])
     relevant, sought = log1p(policy.relevant_effect), log1p(policy.sought_effect)
     further = log1p(thresholds.relevant_effect(policy.min_effect, None))
     return AveragedPosterior(
         readings=readings,
+        seen=without_speeds(readings, models[0].noise, level.mean),
         models=models,
         step=share.sum(axis=0),
         relevant=(share * _beyond(change, variance, relevant)).sum(axis=0),
@@ -69,6 +81,7 @@ def infer(search_range: SearchRange, readings: Readings, policy: SearchPolicy) -
         change_sd=np.sqrt(spread),
         level=level,
         ends_differ=sum(one.weight * _ends_differ(one, sought) for one in models),
+        speeds_without_step=speeds.sum() - share[speeds > 0].sum(axis=0),
         may_have_modes=may_have_modes(readings, models[0], level, policy),
         fold=folded,
     )

@@ -16,8 +16,10 @@ from buildbot_bench.core.model import constants
 from buildbot_bench.core.search.far_images import far_odds
 from buildbot_bench.core.search.inference import AveragedPosterior
 from buildbot_bench.core.search.model import Costs
+from buildbot_bench.core.search.noise_model import SearchNoise
 from buildbot_bench.core.search.posterior import Posterior
 from buildbot_bench.core.search.search_range import FloatArray, SearchRange
+from buildbot_bench.core.search.two_speeds import other_odds
 
 # Of the prior mass inside a gap, where kernels are tried: the median halves it; the others are
 # chosen about it, for where it is broken or another kernel is cheaper.
@@ -152,13 +154,13 @@ def _information(
         if probe.known_image:
             mean, variance = _same_image(posterior, under, probe, mean, variance)
         else:
-            variance = variance + under.noise.total**2
+            mean, variance = _new_image(under.noise, mean, variance)
     else:
         assert probe.gap is not None  # noqa: S101 - a probe has a place or a gap
         weight, mean, variance = _components_inside(
             posterior, search_range, under, probe.gap, probe.kernel
         )
-        variance = variance + under.noise.total**2
+        mean, variance = _new_image(under.noise, mean, variance)
     return mixture_information(weight, mean, np.sqrt(variance))
 
 
@@ -199,6 +201,14 @@ def _components_inside(
     )
 
 
+def _new_image(
+    noise: SearchNoise, mean: FloatArray, variance: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """What the first boot of an image will read, of either speed, given the kernel's level."""
+    share, offset = noise.other_share, noise.other_offset
+    return mean + share * offset, variance + noise.total**2 + share * (1 - share) * offset**2
+
+
 def _same_image(
     posterior: AveragedPosterior,
     under: Posterior,
@@ -217,6 +227,11 @@ def _same_image(
     at = int(np.flatnonzero((readings.place == probe.place) & (readings.image == probe.image))[0])
     boots = int(readings.boots_of_image[at])
     seen = float(readings.level_of_image[at])
+    # Of an image of the other speed the code's level and that offset are expected.
+    other = other_odds(readings, under.noise, at, mean, variance)
+    offset = under.noise.other_offset
+    mean = mean + other * offset
+    variance = variance + other * (1 - other) * offset**2
     if build > 0:
         precision = 1 / build + boots / run
         pull = (1 / build) / precision

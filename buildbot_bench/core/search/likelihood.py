@@ -59,7 +59,8 @@ class SharedTerms:
 
     def several(self, noises: Sequence[SearchNoise], grids: LevelGrids) -> list[FloatArray]:
         """The logarithm of p(values of an image | its level), (images booted again, levels)."""
-        alone = [replace(noise, far=0.0) for noise in noises]
+        # Nor does it depend on the speeds of images.
+        alone = [replace(one, far=0.0, other_share=0.0, other_offset=0.0) for one in noises]
         new = [one for one, noise in enumerate(alone) if noise not in self._several]
         if new:
             boots = self.readings.boots_of_image
@@ -99,12 +100,19 @@ def log_likelihoods(
         rows = Rows(
             values=readings.values[readings.first_of_image[once]],
             counts=counts,
-            noises=noises,
+            noises=[_of_single_boot(noise) for noise in noises],
             sds=np.array([noise.total for noise in noises]),
             far=far[:, once] if any(noise.far for noise in noises) else None,
         )
         kernels[:, place] += rows.logs(grids)
     return kernels
+
+
+def _of_single_boot(noise: SearchNoise) -> SearchNoise:
+    """Two speeds of images look like two of boots where each image was booted once."""
+    if not noise.other_share:
+        return noise
+    return replace(noise, mode_share=noise.other_share, mode_offset=noise.other_offset)
 
 
 def _spread(
@@ -119,7 +127,7 @@ def _spread(
     `far` (I, 1) is f times the density of those that lie far off, `level` (I, 1) their level.
     """
     width = grid.width
-    if not noise.far and noise.build <= 0.5 * width:
+    if not noise.far and not noise.other_share and noise.build <= 0.5 * width:
         return log_density
     top = log_density.max(axis=1, keepdims=True)
     image = np.exp(log_density - top)
@@ -129,9 +137,22 @@ def _spread(
         image = gaussian_filter1d(
             image, noise.build / width, axis=1, mode="nearest", truncate=_REACH_OF_IMAGES
         )
+    if noise.other_share:
+        other = _shifted(image, grid, noise.other_offset)
+        image *= 1 - noise.other_share
+        other *= noise.other_share
+        image += other
     image *= 1 - noise.far
     image += anywhere
     image += _TINY
     spread: FloatArray = np.log(image, out=image)
     spread += top
     return spread
+
+
+def _shifted(density: FloatArray, grid: LevelGrid, offset: float) -> FloatArray:
+    """The density of each level plus an offset, (I, grid); none beyond the grid."""
+    levels = grid.levels
+    return np.array(
+        [np.interp(levels + offset, levels, one, left=0.0, right=0.0) for one in density]
+    )

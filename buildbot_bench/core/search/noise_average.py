@@ -25,6 +25,7 @@ from buildbot_bench.core.search.readings import Readings
 from buildbot_bench.core.search.screen import quick_scores
 from buildbot_bench.core.search.search_range import FloatArray
 from buildbot_bench.core.search.segments import Normal
+from buildbot_bench.core.search.two_speeds import of_two_speeds, without_speeds
 
 # A drift that was so far below the best does not come up when the share of far images is learnt.
 _NEVER = 30.0
@@ -60,7 +61,8 @@ def average_noise_models(
     share = prior_share(policy)
     first = _given_share(prior_model, readings, share)
     found = first.normalised()
-    seen = far_images(readings, found[0].noise, found[0].levels().mean)
+    noise, level = found[0].noise, found[0].levels().mean
+    seen = far_images(without_speeds(readings, noise, level), noise, level)
     learnt = posterior_share(policy, seen)
     if learnt < _MORE_FAR * share:
         return found
@@ -81,10 +83,11 @@ class _Round:
 
     def scores(self, readings: Readings, far: float) -> dict[SearchNoise, float]:
         """What each noise without a drift would about score with that share of far images."""
-        best = max(self.steady, key=lambda one: one.score)
+        plain = (one for one in self.steady if _is_plain(one.noise))
+        best = max(plain, key=lambda one: one.score)
         return {
             replace(one.noise, far=0.0): one.score
-            + _gained(readings, best if one.noise.mode_share else one, far)
+            + _gained(readings, one if _is_plain(one.noise) else best, far)
             for one in self.steady
         }
 
@@ -94,6 +97,11 @@ class _Round:
         kept = sorted((v for v in every if v.score > top - NEGLIGIBLE), key=lambda v: -v.score)
         total = sum(exp(v.score - top) for v in kept)
         return tuple(replace(v, weight=exp(v.score - top) / total) for v in kept)
+
+
+def _is_plain(noise: SearchNoise) -> bool:
+    """Whether neither boots nor images have two speeds."""
+    return not noise.mode_share and not noise.other_share
 
 
 def _gained(readings: Readings, under: Posterior, far: float) -> float:
@@ -112,7 +120,7 @@ def _given_share(
     climber = Climber(prior_model=prior_model, readings=readings)
     scores = before.scores(readings, far) if before else {}
     # Two modes may explain all far better than any rung of a ladder, and are told from its best.
-    on_ladders = (score for noise, score in scores.items() if not noise.mode_share)
+    on_ladders = (score for noise, score in scores.items() if _is_plain(noise))
     never = max(on_ladders, default=-np.inf) - NEGLIGIBLE - QUICK_ERROR
     ladders_left = []
     for ladder in ladders(policy, far):
@@ -126,6 +134,13 @@ def _given_share(
         found += climber.all(
             [one for one in modes if scores.get(replace(one.noise, far=0.0), never) >= never]
         )
+    speeds = of_two_speeds(readings, policy, best.hypothesis)
+    # Such images raise alarms themselves: a claim says less.
+    prior = replace(prior_model.prior, none=max(prior_model.prior.none, constants.NO_STEP))
+    unclaimed = replace(prior_model, prior=prior)
+    found += Climber(prior_model=unclaimed, readings=readings).all(
+        [one for one in speeds if scores.get(replace(one.noise, far=0.0), never) >= never]
+    )
     drifts = np.ptp(readings.at_s) > 0 and len(readings.values) <= _DRIFT_VALUES
     if before is not None:
         drifts = any(one.score >= before.top - _NEVER for one in before.drifting)

@@ -34,7 +34,8 @@ class SearchNoise:
     """Standard deviations in ln(value): of boots of one image, of images of unchanged code.
 
     A share `mode_share` of the boots reads `mode_offset` more; a share `far` of the images lies far
-    from their code's level (core.search.far_images).
+    from their code's level (core.search.far_images), and a share `other_share` of them reads
+    `other_offset` more (core.search.two_speeds).
     """
 
     run: float
@@ -42,6 +43,8 @@ class SearchNoise:
     mode_share: float = 0.0
     mode_offset: float = 0.0
     far: float = 0.0
+    other_share: float = 0.0
+    other_offset: float = 0.0
 
     @property
     def total(self) -> float:

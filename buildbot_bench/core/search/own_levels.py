@@ -21,7 +21,7 @@ _TINY = 1e-12  # a precision so small that its interval holds everything
 
 def own_levels(posterior: AveragedPosterior) -> Levels:
     """Mean and variance of each measured kernel's level by its own images, odd ones left out."""
-    readings, noise = posterior.readings, posterior.models[0].noise
+    readings, noise = posterior.seen, posterior.models[0].noise
     believed = far_images(readings, noise, posterior.level.mean) < ODD
     weight = believed / (noise.build**2 + noise.run**2 / readings.boots_of_image)
     # Where no image is believed, nothing is known of the kernel.

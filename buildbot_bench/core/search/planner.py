@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 
@@ -33,6 +34,8 @@ from buildbot_bench.core.search.stop import (
 
 # Below this probability of a relevant step, the ends are proved first.
 _WORTH_LOOKING_INSIDE = 0.25
+# The probability of two speeds of images from which on no image is booted again.
+_MAY_HAVE_SPEEDS = 0.1
 # A testbed that would idle boots what is expected to tell at least this much, in nats.
 _WORTH_A_BOOT = 0.02
 
@@ -55,6 +58,9 @@ def plan(n: int, evidence: Evidence, costs: Costs, policy: SearchPolicy) -> Meas
     state = classify_gaps(search_range, posterior, policy)
     reason = _why_stop(search_range, posterior, state, policy)
     probes = [] if reason else _probes(search_range, posterior, state, costs)
+    if search_range.images and posterior.two_speeds > _MAY_HAVE_SPEEDS:
+        # Of which speed an image is, its first boot tells; only another image says more.
+        probes = [one for one in probes if one.place is None or not one.known_image] or probes
     probe = best(posterior, search_range, probes)
     if probe is None:
         reason = reason or why_exhausted(posterior, policy)
@@ -66,7 +72,7 @@ def _why_stop(
     search_range: SearchRange, posterior: AveragedPosterior, state: StopState, policy: SearchPolicy
 ) -> str:
     """The reason to answer now; empty when the search goes on."""
-    if state.found and not state.open and not state.unproved:
+    if state.found and not (state.open or state.unproved or state.images):
         sides = posterior.readings.kernels
         pairs = [(int(sides[gap]), int(sides[gap + 1])) for gap in state.found]
         if all(len(search_range.untried(*pair)) == 0 for pair in pairs):
@@ -99,7 +105,8 @@ def meanwhile(
     if known is None:
         return None
     search_range, posterior = known
-    state = classify_gaps(search_range, posterior, policy)
+    # An idle testbed has no image yet that tells two speeds; it boots what says something else.
+    state = replace(classify_gaps(search_range, posterior, policy), images=())
     taken = {(int(search_range.kernel[position]), image) for position, image in pending}
     probes = [
         probe
@@ -202,11 +209,20 @@ def _measure(
 def _probes(
     search_range: SearchRange, posterior: AveragedPosterior, state: StopState, costs: Costs
 ) -> list[Probe]:
-    """All that could close what is open: in and beside its gaps; else what proof lacks, or ends."""
+    """All that could close what is open: in and beside its gaps; else what proof lacks, or ends.
+
+    Images come first that tell a likely step from images of two speeds.
+    """
+    for wanted in state.images:
+        at = probes_at(posterior, search_range, costs, wanted.place)
+        if anew := [probe for probe in at if not probe.known_image]:
+            return anew
     gaps = state.open
     look_inside = state.sloping or float(posterior.relevant.sum()) >= _WORTH_LOOKING_INSIDE
     if not state.found and not (look_inside and (gaps or state.unproved)):
         return probes_at(posterior, search_range, costs, _end_booted_less(posterior))
+    if not gaps and not state.unproved:
+        return []
     if not gaps:
         wanted = state.unproved[0]
         at = probes_at(posterior, search_range, costs, wanted.place, image=wanted.image)

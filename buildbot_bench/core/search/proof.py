@@ -36,6 +36,8 @@ _BOOTS_AGAINST_A_MODE = 4
 _MODE, _UNSURE = 3.0, 2.0  # deviations of the noise, as told above
 # Boots of a side from which on Student's t is not waited for: outliers widen it without end.
 _MOST_FOR_T = 8
+# Of the accepted error, the share that images of two speeds may make without being asked about.
+_SHARE_OF_SPEEDS = 0.5
 _DOUBTFUL = 0.1  # the probability from which on an end's only image may lie far off
 
 
@@ -70,7 +72,7 @@ def sides(posterior: AveragedPosterior, gap: int) -> tuple[StepSide, StepSide]:
 
 
 def _side(posterior: AveragedPosterior, place: int, level: float, other: float) -> StepSide:
-    readings = posterior.readings
+    readings = posterior.seen
     here = readings.place == place
     boots = readings.boots_of_image[here]
     error = posterior.models[0].noise.run / np.sqrt(boots)
@@ -147,6 +149,20 @@ def is_part_of_slope(
     return boots >= policy.values_that_prove and abs(change) + error < relevant
 
 
+def against_two_speeds(
+    posterior: AveragedPosterior, policy: SearchPolicy, gap: int
+) -> tuple[Lacking, ...]:
+    """The image that tells a likely step from images of two speeds, where these may make it.
+
+    Only models of two speeds that do without the step count: others foretell it as well.
+    """
+    without = posterior.speeds_without_step[gap]
+    if without <= _SHARE_OF_SPEEDS * policy.error or not needs_images(posterior, policy, gap):
+        return ()
+    fewer = min(sides(posterior, gap), key=lambda side: side.votes.shown + side.votes.denied)
+    return (Lacking(place=fewer.place, anew=True),) if _may_ask(fewer, policy) else ()
+
+
 def _against_slope(
     posterior: AveragedPosterior,
     policy: SearchPolicy,
@@ -174,7 +190,7 @@ def doubtful_ends(posterior: AveragedPosterior, policy: SearchPolicy) -> list[La
     """The ends of the range of which one image alone says that they lie off: luck, or a step."""
     if not policy.images:
         return []
-    readings, best = posterior.readings, posterior.models[0]
+    readings, best = posterior.seen, posterior.models[0]
     level = posterior.level.mean
     far = np.abs(readings.level_of_image - level[readings.place]) > log1p(policy.relevant_effect)
     share = np.where(far, far_images(readings, best.noise, level), 0.0)
@@ -219,7 +235,7 @@ def _again(
     otherwise, the lab was slow for an hour, and what it measured then shows nothing: images enough
     have to show the step at two times.
     """
-    readings = posterior.readings
+    readings = posterior.seen
     here = np.flatnonzero(readings.place == side.place)
     boots = readings.boots_of_image[here]
     images = readings.level_of_image[here].tolist()
@@ -254,6 +270,6 @@ def _p_value(old: FloatArray, new: FloatArray) -> float:
 
 
 def _values(posterior: AveragedPosterior, place: int) -> FloatArray:
-    readings = posterior.readings
+    readings = posterior.seen
     at: BoolArray = readings.place_of_value == place
     return readings.values[at]

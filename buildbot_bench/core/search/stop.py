@@ -18,6 +18,7 @@ from buildbot_bench.core.search.model import Answer, SearchPolicy, Step, Suspect
 from buildbot_bench.core.search.own_levels import NORMAL_95, Levels, change_between, own_levels
 from buildbot_bench.core.search.proof import (
     Lacking,
+    against_two_speeds,
     doubtful_ends,
     ends_unproved,
     is_denied,
@@ -41,7 +42,8 @@ class StopState:
 
     `found`: gaps with a step between neighbours; `open`: gaps that may hold one; `unproved`: what
     found steps lack before they may be mailed; `denied`: gaps whose step the images of a side
-    contradict to the last. `left_out` is the probability that another step lies elsewhere.
+    contradict to the last. `images` tell likely steps that are not sure from two speeds.
+    `left_out` is the probability that another step lies elsewhere.
     `sloping`: the ends differ, and no gap is likely to hold a relevant step.
     """
 
@@ -51,6 +53,7 @@ class StopState:
     denied: tuple[int, ...]
     left_out: float
     sloping: bool
+    images: tuple[Lacking, ...] = ()
 
 
 def classify_gaps(
@@ -84,6 +87,12 @@ def classify_gaps(
         denied=denied,
         left_out=min(float(missed.sum()), 1.0),
         sloping=sloping,
+        images=tuple(
+            one
+            for gap in _places(narrow & (posterior.step > _LIKELY))
+            if gap not in (*places, *denied, *small)
+            for one in against_two_speeds(posterior, policy, gap)
+        ),
     )
 
 

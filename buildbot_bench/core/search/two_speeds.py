@@ -1,0 +1,128 @@
+"""Images of two speeds: each is one or the other by chance, not by its code.
+
+A linker that aligns a loop or does not makes kernels of two speeds a distance apart. What is seen
+at two neighbours is then a step, or two images of the two kinds: each image more that a step
+foretells makes that half as likely. So two speeds are hypotheses of the noise beside all others,
+
+    p(b) = (1 - s) N(b; 0, sigma_build^2) + s N(b - d; 0, sigma_build^2),
+
+for a few shares s. Distances d are those of groups that the images' levels fall into. Each stands
+for all that are about as far: Laplace's method weighs it by the width that the images leave it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import exp, log1p, pi, sqrt
+
+import numpy as np
+
+from buildbot_bench.core.model import constants
+from buildbot_bench.core.search.model import SearchPolicy
+from buildbot_bench.core.search.noise_model import Hypothesis, SearchNoise, narrow
+from buildbot_bench.core.search.readings import Readings
+from buildbot_bench.core.search.search_range import FloatArray
+
+# The share of images that are of the other speed, and its weight: a half or few, either way.
+_SHARES = ((0.5, 0.25), (0.2, 0.25))
+# Standard deviations that two groups lie apart at least: halves of one are 1.6.
+_APART = 2.5
+
+
+def of_two_speeds(readings: Readings, policy: SearchPolicy, best: Hypothesis) -> list[Hypothesis]:
+    """Hypotheses in which images have two speeds, given the best in which they have one."""
+    if not (policy.layout and policy.images):
+        return []
+    alone = narrow(policy, best)
+    if policy.sigma_build is not None:
+        alone = replace(alone, noise=replace(alone.noise, build=policy.sigma_build))
+    found = []
+    for distance, error in _distances(readings, alone.noise):
+        prior = constants.TWO_SPEEDS * _prior(policy, distance, error) * alone.weight
+        found += [
+            Hypothesis(
+                noise=replace(alone.noise, other_share=share, other_offset=sign * distance),
+                weight=weight * prior,
+            )
+            for share, weight in _SHARES
+            for sign in (-1, 1)
+        ]
+    return found
+
+
+def _distances(readings: Readings, noise: SearchNoise) -> list[tuple[float, float]]:
+    """How far two groups of images lie apart, with errors, in ln.
+
+    The two may be those of all images or, where a step makes them, those of either group.
+    """
+    low, high = _split(np.sort(readings.level_of_image))
+    found = []
+    for one, other in ((low, high), _split(low), _split(high)):
+        if not len(one) or not len(other):
+            continue
+        distance = float(other.mean() - one.mean())
+        if _APART * noise.total < distance <= log1p(constants.BEYOND_LAYOUT):
+            found.append((distance, noise.total * sqrt(1 / len(one) + 1 / len(other))))
+    return found
+
+
+def _split(level: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Ascending levels in two groups that spread least; the second is empty where there is one."""
+    if not len(level):
+        return level, level
+    count, total = np.arange(1, len(level)), np.cumsum(level)
+    between = (total[:-1] - count * total[-1] / len(level)) ** 2 / (count * (len(level) - count))
+    at = 1 + int(np.argmax(between)) if len(between) else len(level)
+    return level[:at], level[at:]
+
+
+def _prior(policy: SearchPolicy, distance: float, error: float) -> float:
+    """The prior density of a distance times the width that the images leave it.
+
+    Nothing more is said of it than of a step: both are about as large as what is seen.
+    """
+    density = 1 / distance
+    if policy.claimed:
+        # What raised the alarm may have been such an image: then the claim tells the distance.
+        claimed = abs(log1p(policy.claimed))
+        sd = sqrt((constants.CLAIM_SPREAD * claimed) ** 2 + error**2)
+        near = exp(-0.5 * ((distance - claimed) / sd) ** 2) / (sqrt(2 * pi) * sd)
+        density = 0.5 * (density + near)
+    return min(sqrt(2 * pi) * error * density, 1.0)
+
+
+def other_speed(readings: Readings, noise: SearchNoise, level: FloatArray) -> FloatArray:
+    """P(the image is of the other speed), (I,), where `level` (m,) are the kernels' levels."""
+    every = np.arange(len(readings.image))
+    return other_odds(readings, noise, every, level[readings.place], np.zeros(len(every)))
+
+
+def other_odds(
+    readings: Readings,
+    noise: SearchNoise,
+    image: int | np.ndarray,
+    level: FloatArray,
+    variance: FloatArray,
+) -> FloatArray:
+    """P(the other speed) of an image whose code has a level of this mean and variance, (N,)."""
+    share = noise.other_share
+    if not share:
+        return np.zeros(np.broadcast(image, level).shape)
+    total = noise.build**2 + noise.run**2 / readings.boots_of_image[image] + variance
+    away = readings.level_of_image[image] - level
+    gain = 0.5 * (away**2 - (away - noise.other_offset) ** 2) / total
+    odds = share / (1 - share) * np.exp(np.clip(gain, -50, 50))
+    probability: FloatArray = odds / (1 + odds)
+    return probability
+
+
+def without_speeds(readings: Readings, noise: SearchNoise, level: FloatArray) -> Readings:
+    """The readings less what the speed of each image adds to them, as likely as it is."""
+    if not noise.other_share:
+        return readings
+    off = noise.other_offset * other_speed(readings, noise, level)
+    return replace(
+        readings,
+        values=readings.values - np.repeat(off, readings.boots_of_image),
+        level_of_image=readings.level_of_image - off,
+    )
