@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from buildbot_bench.cli.ci import outcome_of, tell_ci
 from buildbot_bench.cli.console import ExitStatus, answer, say
@@ -135,7 +134,7 @@ def bisect(
     def failed(name: str, error: Exception) -> None:
         onlooker.notice(f"the section {name} of another package failed: {one_line(repr(error))}")
 
-    return replace(report, added=(*report.added, *with_sections(report, failed).added))
+    return with_sections(report, failed)
 
 
 def _bench(search: LocalSearch, repository: Repository, build_timeout_s: float) -> Bench:

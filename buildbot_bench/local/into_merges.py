@@ -139,12 +139,13 @@ def _section(report: Report, inside: _Inside) -> AddedSection:
     subject = shorten(merge.subject, _SUBJECT_COLUMNS)
     lines.append(f'{named(merge)} "{subject}" is a merge of {count(brought.shown.n, "commit")}.')
     match inside:
-        case _Inside(culprit=Revision(), report=Report() as deeper):
+        case (
+            _Inside(culprit=Revision(), report=Report() as deeper)
+            | _Inside(report=Report(kind=ReportKind.INCONCLUSIVE) as deeper)
+        ):
             lines.append(f"Inside it: {deeper.summary[0]} {_how(brought)}")
         case _Inside(why=why) if why:
             lines.append(f"Inside it nothing could be measured: {why}.")
-        case _Inside(report=Report(kind=ReportKind.INCONCLUSIVE) as deeper):
-            lines.append(f"Inside it: {deeper.summary[0]} {_how(brought)}")
         case _:
             worse = "slow" if any(step.regression for step in of) else "fast"
             lines.append(_ITSELF.format(worse))

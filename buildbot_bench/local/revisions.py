@@ -137,15 +137,13 @@ class Revisions:
         way: list[Revision] = []
         tip = newest
         while True:
-            piece = list(takewhile(lambda one: one.sha in descendants, self._chain(oldest, tip)))
+            newest_first = reversed(self.brought(oldest, tip))
+            piece = list(takewhile(lambda one: one.sha in descendants, newest_first))
             way = [*reversed(piece), *way]
             parents = self.parents(way[0].sha)
             if oldest in parents:
                 return way
             tip = next(sha for sha in parents if sha in descendants)
-
-    def _chain(self, oldest: str, tip: str) -> list[Revision]:
-        return self.brought(oldest, tip)[::-1]
 
     def one(self, name: str) -> Revision:
         """The revision that a name means; raises as `sha` does."""

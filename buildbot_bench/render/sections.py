@@ -14,12 +14,12 @@ MOST_ADDED_LINES = 100
 
 
 def with_sections(report: Report, failed: Callable[[str, Exception], None]) -> Report:
-    """The report with the sections of `buildbot_bench.report_sections`.
+    """The report with the sections of `buildbot_bench.report_sections` behind those that it has.
 
     Of one that fails `failed` is called, while the exception is handled, with its name; the report
     goes without.
     """
-    return replace(report, added=tuple(_sections(report, failed)))
+    return replace(report, added=(*report.added, *_sections(report, failed)))
 
 
 def _sections(report: Report, failed: Callable[[str, Exception], None]) -> Iterator[AddedSection]:
