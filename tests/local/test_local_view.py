@@ -13,9 +13,9 @@ from buildbot_bench.cli.wording import remaining_text
 from buildbot_bench.local.bisecting import Bisection, SearchCourse
 from tests.fakes.local_bench import ReadMeasurer, SilentWatcher
 
-# What a noisier command needs: enough runs that the search can be interrupted among them.
+# A noisy command: the search goes on well beyond the runs after which it is interrupted.
 NOISE = 0.03
-RUNS_BEFORE = 12
+RUNS_BEFORE = 6
 
 
 class CutShortError(Exception):
