@@ -111,6 +111,7 @@ def _refuse(command: str, missing: list[str], extra: str) -> int:
 
 bench_bisect = partial(start, "bench-bisect", "cli.bisect")
 bench_compare = partial(start, "bench-compare", "cli.compare")
+bench_comment = partial(start, "bench-comment", "cli.comment")
 bench_farm = partial(start, "bench-farm", "demo.command", "demo")
 bench_import = partial(start, "bench-import", "plugin.importing.command", "master")
 bench_judge = partial(start, "bench-judge", "cli.judge")

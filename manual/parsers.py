@@ -6,7 +6,7 @@ import argparse
 import re
 from importlib import import_module
 
-from buildbot_bench.cli import bisect, compare, judge
+from buildbot_bench.cli import bisect, comment, compare, judge
 from buildbot_bench.cli.ministat import USAGE
 
 # The module of each command in which a function `_parser` makes its parser.
@@ -29,7 +29,12 @@ def parsers() -> dict[str, argparse.ArgumentParser]:
     made |= {name: command.parser() for name, command in _TWO_WAYS.items()}
     return dict(
         sorted(
-            {**made, "bench-judge": judge.COMMAND.parser(), "bench-ministat": _ministat()}.items()
+            {
+                **made,
+                "bench-comment": comment.COMMAND.parser(),
+                "bench-judge": judge.COMMAND.parser(),
+                "bench-ministat": _ministat(),
+            }.items()
         )
     )
 

@@ -22,7 +22,7 @@ def test_each_extra_that_a_command_names_is_one():
     extras = metadata.metadata("buildbot-bench").get_all("Provides-Extra")
     for name in ("bench_farm", "bench_import"):
         assert getattr(commands, name).args[2] in extras
-    for name in ("bench_bisect", "bench_compare", "bench_judge", "bench_ministat"):
+    for name in ("bench_bisect", "bench_comment", "bench_compare", "bench_judge", "bench_ministat"):
         assert len(getattr(commands, name).args) == 2
 
 

@@ -28,9 +28,12 @@ READERS = {"bench.yml": load, "testbeds.toml": load_testbeds}
 PARTS = {
     "docs/how-to/bench-yml.md": ["matrix", "on"],
     "docs/how-to/branches.md": ["on"],
+    # Workflows of GitHub, and a job of GitLab: tests/e2e/test_action.py
+    "docs/how-to/ci.md": [
+        *("on,permissions,jobs", "on,jobs", "on,permissions,jobs", "steps", "bench"),
+    ],
     "docs/how-to/healthy-lab.md": ["testbeds"],
     "docs/how-to/links.md": ["links"],
-    "docs/how-to/local.md": ["steps"],  # an action of GitHub: tests/e2e/test_action.py
     "docs/how-to/mail.md": ["notify"],
     "docs/how-to/measure-a-command.md": ["jobs"],  # tests/lab/test_command_docs.py
     "docs/how-to/monitoring.md": ["scrape_configs"],  # Prometheus' own

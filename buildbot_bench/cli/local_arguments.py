@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import re
 import shlex
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from buildbot_bench.cli.local_help import BISECT_EPILOG, COMPARE_EPILOG
 from buildbot_bench.cli.option_table import LOCAL_BISECT, LOCAL_COMPARE, RUN, WORKFLOW
+from buildbot_bench.cli.option_values import labels_of
 from buildbot_bench.cli.options import CommandLine, form_of
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.legible import one_line
@@ -93,6 +94,8 @@ class LocalOptions:
     again: tuple[str, ...] = ()
     keep_builds: bool = False
     first_parent: bool = False
+    labels: Mapping[str, str] = field(default_factory=dict)
+    fail_on: str = "never"
 
 
 BISECT_HERE = CommandLine(
@@ -104,7 +107,7 @@ BISECT_HERE = CommandLine(
     epilog=BISECT_EPILOG,
     operands="revisions",
     called="OLD NEW",
-    operands_help="as git names them",
+    operands_help="as git names them; . is the working tree",
     sections=LOCAL_BISECT,
 )
 COMPARE_HERE = CommandLine(
@@ -116,7 +119,7 @@ COMPARE_HERE = CommandLine(
     epilog=COMPARE_EPILOG,
     operands="revisions",
     called="REV",
-    operands_help="as git names them",
+    operands_help="as git names them; . is the working tree",
     sections=LOCAL_COMPARE,
 )
 
@@ -155,6 +158,8 @@ def _options(line: CommandLine, given: argparse.Namespace, argv: Sequence[str]) 
         again=tuple(getattr(given, "again", ())),
         keep_builds=given.keep_builds,
         first_parent=getattr(given, "first_parent", False),
+        labels=labels_of(getattr(given, "label", ())),
+        fail_on=getattr(given, "fail_on", None) or "never",
     )
 
 

@@ -24,6 +24,7 @@ from buildbot_bench.core.compare import (
     BootLimits,
     ComparisonReport,
     Verdict,
+    check_written,
     markdown,
     outcome,
     text,
@@ -36,6 +37,7 @@ from buildbot_bench.local.git import Git
 from buildbot_bench.local.measuring import CommandMeasurer
 from buildbot_bench.local.repository import opened
 from buildbot_bench.local.revisions import Revisions
+from buildbot_bench.local.working_tree import WORKING_TREE
 
 NAME = "bench-compare"
 
@@ -81,16 +83,18 @@ def _question(options: LocalOptions, task: LocalTask, revisions: Revisions) -> L
             f"a comparison takes 2 to {MAX_VARIANTS} revisions, {len(names)} given",
             hint="as in `bench-compare --local main my-branch --build make --run ./bench`",
         )
+    check_written(names, options.labels)
     found = [revisions.one(name) for name in names]
     for place, one in enumerate(found):
         if one in found[:place]:
             other = names[found.index(one)]
-            raise UsageError(
-                f"{other} and {names[place]} are the same commit", hint="name each once"
-            )
+            hint = "nothing differs from HEAD" if WORKING_TREE in names else "name each once"
+            raise UsageError(f"{other} and {names[place]} are the same commit", hint=hint)
+    labels = {WORKING_TREE: "working tree"} | dict(options.labels)
     return LocalComparison(
         variants=tuple(
-            Compared(label=name, revision=one) for name, one in zip(names, found, strict=True)
+            Compared(label=labels.get(name, name), revision=one)
+            for name, one in zip(names, found, strict=True)
         ),
         limits=BootLimits(boots=options.iterations, images=options.images),
         min_effect=task.min_effect,
@@ -111,14 +115,16 @@ def _tell(options: LocalOptions, report: ComparisonReport) -> int:
     said = forms.get(options.form, lambda: text(report))()
     answer(said, value, as_json=options.form == "json")
     verdicts = [change.verdict for series in report.series for change in series.changes]
+    is_bad = Verdict.WORSE in verdicts
     tell_ci(
         CiOutcome(
             title=report.title,
             message=outcome(report),
             markdown=markdown(report),
-            is_bad=Verdict.WORSE in verdicts,
+            is_bad=is_bad,
             outputs={"verdicts": ", ".join(verdicts)},
         ),
         os.environ,
     )
-    return ExitStatus.ANSWERED
+    fails = is_bad and options.fail_on == "regression"
+    return ExitStatus.NO_DIFFERENCE if fails else ExitStatus.ANSWERED

@@ -48,10 +48,12 @@ COMPARE_EPILOG = f"""\
 examples:
   bench-compare --local main my-branch --build make --run ./bench --value last-number
   bench-compare --local v1.0 v1.1 v1.2 --build make --run './bench big' -n 10
+  bench-compare --local HEAD . --build make --run ./bench      what is not committed yet
 
 {_MEASURING}
 exit status:
     0  answered: a difference is proven, or is not
+    1  with --fail-on regression: one is worse than the base
     2  the command line is wrong
     3  a revision cannot be tested
     4  the machine or the command failed

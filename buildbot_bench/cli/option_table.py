@@ -9,12 +9,14 @@ from buildbot_bench.api.requests import DEFAULT_ITERATIONS
 from buildbot_bench.cli.option_values import (
     DEFAULT_FARM,
     boots_wanted,
+    change_id,
     duration_s,
     fraction,
     images_wanted,
     known_number,
     positive,
     processors,
+    site_url,
     size,
 )
 from buildbot_bench.cli.options import Option, Sections
@@ -106,17 +108,17 @@ def _of_several(name: str) -> Option:
     return Option(f"--{name} {name[0].upper()}", told, many=True, scope=START)
 
 
+def _label(what: str, *, scope: str = "") -> Option:
+    told = f"call a {what.lower()} so, everywhere; may be given for each"
+    return Option(f"--label {what}=LABEL", told, many=True, scope=scope)
+
+
 COMPARE: Sections = {
     "on a farm: the comparison": (
         _repository(BEGIN),
         _of_several("testbed"),
         _of_several("workload"),
-        Option(
-            "--label VARIANT=LABEL",
-            "call a variant so, everywhere; may be given for each",
-            many=True,
-            scope=BEGIN,
-        ),
+        _label("VARIANT", scope=BEGIN),
         Option(
             "-n N",
             f"boots of each one's first image ({DEFAULT_ITERATIONS}), and the most of a further "
@@ -250,9 +252,17 @@ LOCAL_BISECT: Sections = {
 }
 LOCAL_COMPARE: Sections = {
     **_LOCAL,
-    "the answer": (_MARKDOWN, _JSON, _HTML, _CSV),
+    "the answer": (
+        *(_MARKDOWN, _JSON, _HTML, _CSV),
+        Option(
+            "--fail-on",
+            "a gate: with regression the status is 1 where one is worse than the base",
+            choices=("regression", "never"),
+        ),
+    ),
     "": _HERE,
     "the comparison": (
+        _label("REVISION"),
         Option("-n --iterations N", "runs of each (default 5)", positive, default=5),
         Option(
             "--images N",
@@ -292,5 +302,20 @@ JUDGE: Sections = {
         ),
         Option("--follow", "judge again whenever a file grows; ends with what --fail-on names"),
         Option("--poll TIME", SUPPRESS, duration_s, default=2.0),
+    ),
+}
+
+COMMENT: Sections = {
+    "": (
+        Option("--name NAME", "tells several comments apart (default: bench)", default="bench"),
+        Option(
+            "--on",
+            "github, gitlab, gerrit or phabricator (default: as the job's environment says)",
+            choices=("github", "gitlab", "gerrit", "phabricator"),
+        ),
+        Option("--url URL", "of the site, or of its API", site_url),
+        Option(
+            "--change ID", "the pull request's, merge request's, change's or revision's", change_id
+        ),
     ),
 }

@@ -89,17 +89,32 @@ def images_wanted(text: str) -> int:
 
 def farm_url(text: str) -> str:
     """A farm's URL, as it is written on the command line or in the environment."""
+    return _url(text, "farm", hint=f"write it as {DEFAULT_FARM}")
+
+
+def site_url(text: str) -> str:
+    """The URL of a site on which changes are reviewed."""
+    return _url(text, "site", hint="write it as https://reviews.example.org")
+
+
+def _url(text: str, whose: str, *, hint: str) -> str:
     try:
         parts = urlsplit(text)
     except ValueError:
         parts = urlsplit("")
     if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise UsageError(f"{quoted(text)} is no farm's URL", hint=f"write it as {DEFAULT_FARM}")
+        raise UsageError(f"{quoted(text)} is no {whose}'s URL", hint=hint)
     if parts.username is not None:
-        raise UsageError(
-            "the farm's URL holds a user", hint="name it with --user and --password-file"
-        )
+        how = {"farm": "name it with --user and --password-file"}
+        raise UsageError(f"the {whose}'s URL holds a user", hint=how.get(whose, hint))
     return text
+
+
+def change_id(text: str) -> int:
+    """`123`, or `D123`."""
+    if not re.fullmatch(r"D?[1-9][0-9]{0,8}", text):
+        raise ArgumentTypeError(f"{quoted(text)} is no number of a change")
+    return int(text.removeprefix("D"))
 
 
 def labels_of(given: Sequence[str]) -> dict[str, str]:

@@ -20,6 +20,12 @@ from buildbot_bench.core.legible import long_line, one_line
 _TIMEOUT_S = 3600.0  # a checkout of a large tree on a slow disk
 
 
+def identity(program: str, at_s: int) -> dict[str, str]:
+    """What a commit is made with that is the same each time, whoever makes it."""
+    who = {"NAME": program, "EMAIL": f"{program}@localhost", "DATE": f"@{at_s} +0000"}
+    return {f"GIT_{role}_{k}": v for role in ("AUTHOR", "COMMITTER") for k, v in who.items()}
+
+
 class GitRefusedError(Exception):
     """Git ended with a complaint, which is the text."""
 

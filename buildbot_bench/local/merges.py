@@ -8,14 +8,8 @@ from itertools import pairwise
 
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.core.revision import Revision, RevisionRange
-from buildbot_bench.local.git import GitRefusedError
+from buildbot_bench.local.git import GitRefusedError, identity
 from buildbot_bench.local.revisions import Revisions, by_hash
-
-_WHO = {
-    f"GIT_{role}_{what}": told
-    for role in ("AUTHOR", "COMMITTER")
-    for what, told in (("NAME", "bench-bisect"), ("EMAIL", "bench-bisect@localhost"))
-}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -138,8 +132,7 @@ class Merges:
             tree = git.text("merge-tree", "--write-tree", onto, commit.sha).partition("\n")[0]
         except GitRefusedError:
             return None
-        at = f"@{commit.committed_at_s} +0000"
-        more = _WHO | {"GIT_AUTHOR_DATE": at, "GIT_COMMITTER_DATE": at}
+        more = identity("bench-bisect", commit.committed_at_s)
         words = ("commit-tree", tree, "-p", onto, "-p", commit.sha, "-m", "A merge to be measured")
         try:
             return git.bytes(*words, more=more).decode().strip(), tree

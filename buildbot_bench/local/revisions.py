@@ -11,6 +11,7 @@ from buildbot_bench.core.errors import InfraError, UsageError
 from buildbot_bench.core.legible import one_line, quoted
 from buildbot_bench.core.revision import ABBREVIATION_LENGTH, Revision, RevisionRange
 from buildbot_bench.local.git import Git, GitRefusedError
+from buildbot_bench.local.working_tree import WORKING_TREE, working_tree
 
 _FORMAT = "--format=%H%x00%P%x00%an <%ae>%x00%ct%x00%s%x00"
 _FIELDS = 5
@@ -44,11 +45,15 @@ class Revisions:
     def sha(self, name: str, *, within: str | None = None) -> str:
         """The commit that git takes a name for; `n36` is the 36th of the chain of `within`.
 
+        `.` is the working tree as it lies there.
+
         Raises InfraError: git fails.
 
         Raises:
             UsageError: There is none.
         """
+        if name == WORKING_TREE:
+            return working_tree(self.git)
         asked = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
         try:
             return self.git.text(*asked)

@@ -51,7 +51,7 @@ function _shtab_bench_compare_using
 end
 
 set -g _shtab_bench_compare_commands
-set -g _shtab_bench_compare_opts_with_value --approve --artefact --build --build-timeout --cache --cancel --cpus --disk --extend --farm --follow --html --images --jobs --label --min-effect --output --password-file --patience --priority --reject --repository --run --testbed --testbeds --timeout --unit --user --value --warm-up --with --workflow --workload -n
+set -g _shtab_bench_compare_opts_with_value --approve --artefact --build --build-timeout --cache --cancel --cpus --disk --extend --fail-on --farm --follow --html --images --jobs --label --min-effect --output --password-file --patience --priority --reject --repository --run --testbed --testbeds --timeout --unit --user --value --warm-up --with --workflow --workload -n
 
 complete -c bench-compare -e
 complete -c bench-compare -f
@@ -102,4 +102,5 @@ complete -c bench-compare -n _shtab_bench_compare_using -l testbeds -x -d 'testb
 complete -c bench-compare -n _shtab_bench_compare_using -l jobs -x -d 'build N ahead while one measures, on a machine with processors to spare'
 complete -c bench-compare -n _shtab_bench_compare_using -l cache -x -d 'for builds that are kept, as 500M or 8G (default 8G)'
 complete -c bench-compare -n _shtab_bench_compare_using -l html -x -d 'also as one page with its plots'
+complete -c bench-compare -n _shtab_bench_compare_using -l fail-on -xka "regression never" -d 'a gate: with regression the status is 1 where one is worse than the base'
 complete -c bench-compare -n _shtab_bench_compare_using -l dry-run -d 'tell what it would take; build and run nothing'

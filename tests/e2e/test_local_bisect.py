@@ -21,6 +21,7 @@ from tests.terminal import in_a_terminal
 
 pytestmark = pytest.mark.e2e
 
+LOCAL = Path(__file__).parents[2] / "docs/how-to/local.md"
 COMMITS, SLOWER_FROM, KILLS = 24, 15, 4
 # The tutorial's are typed by test_tutorial.py.
 TUTORIAL = {command for block in on(FOLLOWED) for command in block.commands}
@@ -214,7 +215,8 @@ def library(tmp_path: Path) -> Path:
     commits = [
         Commit(
             files={
-                "Makefile": "lib: bench.sh\n\tcp bench.sh bench && chmod +x bench\n",
+                "Makefile": "lib: bench.sh\n\tcp bench.sh bench && chmod +x bench\n"
+                '\techo "# image $$BENCH_IMAGE" >>bench\n',
                 "bench.sh": f"#!/bin/sh\necho MB/s: $(({500 if n < 7 else 470} + $$ % 2))\n",
             },
             subject=f"Change {n}",
@@ -230,6 +232,7 @@ def library(tmp_path: Path) -> Path:
     git(project, "switch", "-q", "-C", "main", "v1.9.4")
     (project / "bench.yml").write_text(WORKFLOW)
     (project / "testbeds.toml").write_text(TESTBEDS)
+    git(project, "restore", "--source", "v1.10.0", "bench.sh")  # what is not committed is slower
     return project
 
 
@@ -253,7 +256,7 @@ def test_the_documents_are_right(command: str, library: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     if "bisect" not in command:
-        ends = command.split()[2:4]
+        ends = [{".": "working tree"}.get(end, end) for end in command.split()[2:4]]
         assert "worse" in done.stdout
         assert f"{ends[1]} against {ends[0]}" in files["GITHUB_STEP_SUMMARY"].read_text()
         return
@@ -265,3 +268,27 @@ def test_the_documents_are_right(command: str, library: Path) -> None:
     assert outputs["kind"] == "culprit"
     assert float(outputs["effect"]) == pytest.approx(-0.06, abs=0.003)
     assert float(outputs["probability"]) >= 0.99
+
+
+def test_the_hook_of_the_documents_keeps_back_what_is_slower(library: Path) -> None:
+    (script,) = re.findall(r"```sh\n(#!.*?)```", LOCAL.read_text(encoding="utf-8"), re.DOTALL)
+    hook = library / ".git" / "hooks" / "pre-push"
+    hook.write_text(script)
+    hook.chmod(0o755)
+    programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    git(library.parent, "init", "--quiet", "--bare", "elsewhere.git")
+    statuses = []
+    for tip in ("v1.10.0~8", "v1.10.0"):
+        git(library, "update-ref", "refs/heads/next", tip)
+        done = subprocess.run(
+            ["git", "push", "--quiet", "../elsewhere.git", "next"],
+            cwd=library,
+            env={**os.environ, "PATH": programs},
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+        )
+        statuses.append(done.returncode)
+    assert statuses == [0, 1], done.stderr
+    assert "worse" in done.stdout + done.stderr
