@@ -96,6 +96,7 @@ class LocalOptions:
     first_parent: bool = False
     labels: Mapping[str, str] = field(default_factory=dict)
     fail_on: str = "never"
+    against_itself: bool = False
 
 
 BISECT_HERE = CommandLine(
@@ -113,7 +114,8 @@ BISECT_HERE = CommandLine(
 COMPARE_HERE = CommandLine(
     name="bench-compare --local",
     usage="bench-compare --local BASE NEW [NEW ...] --run COMMAND [--build COMMAND] [options]\n"
-    "       bench-compare --local BASE NEW [NEW ...] [--workload NAME] [options]",
+    "       bench-compare --local BASE NEW [NEW ...] [--workload NAME] [options]\n"
+    "       bench-compare --local --aa REV --run COMMAND [--build COMMAND] [options]",
     description="Compare revisions of the git repository here by what a command takes or\n"
     "prints, without a farm. Runs alternate: A B B A ..., A B C C B A ...",
     epilog=COMPARE_EPILOG,
@@ -160,6 +162,7 @@ def _options(line: CommandLine, given: argparse.Namespace, argv: Sequence[str]) 
         first_parent=getattr(given, "first_parent", False),
         labels=labels_of(getattr(given, "label", ())),
         fail_on=getattr(given, "fail_on", None) or "never",
+        against_itself=getattr(given, "aa", False),
     )
 
 

@@ -17,6 +17,7 @@ from buildbot_bench.cli.local_bisect import (
     workshop_of,
 )
 from buildbot_bench.cli.local_expected import comparison_expected
+from buildbot_bench.cli.local_itself import itself_text
 from buildbot_bench.cli.local_page import check_page, write_page
 from buildbot_bench.cli.local_workflow import task_of
 from buildbot_bench.core.compare import (
@@ -31,6 +32,8 @@ from buildbot_bench.core.compare import (
 )
 from buildbot_bench.core.errors import UntestableRevision, UsageError
 from buildbot_bench.core.json_model import to_json
+from buildbot_bench.core.revision import Revision
+from buildbot_bench.local.against_itself import MOST_OF_ITSELF, measure_itself
 from buildbot_bench.local.bench import Bench
 from buildbot_bench.local.comparing import Compare, Compared, LocalComparison
 from buildbot_bench.local.git import Git
@@ -51,7 +54,11 @@ def _run(options: LocalOptions) -> int:
     git = Git.around(options.repository.absolute())
     revisions = Revisions(git=git)
     task = task_of(options, git)
-    question = _question(options, task, revisions)
+    asked = (
+        _itself(options, revisions)
+        if options.against_itself
+        else _question(options, task, revisions)
+    )
     campaign = campaign_of(options, task, revisions)
     if options.html is not None:
         check_page(options.html)
@@ -62,10 +69,12 @@ def _run(options: LocalOptions) -> int:
             measurer = CommandMeasurer(campaign.workload, task.min_effect)
             bench = Bench(campaign, repository.store, workshop, measurer)
             try:
+                if isinstance(asked, Revision):
+                    return _tell_itself(options, asked, bench)
                 if options.dry_run:
-                    return comparison_expected(question, bench, as_json=options.form == "json")
+                    return comparison_expected(asked, bench, as_json=options.form == "json")
                 with comparison_view() as view:
-                    report = Compare(question, bench, view).run()
+                    report = Compare(asked, bench, view).run()
             finally:
                 bench.end()
     except UntestableRevision as error:
@@ -74,6 +83,26 @@ def _run(options: LocalOptions) -> int:
         say("interrupted; the same command goes on where it was")
         return ExitStatus.INTERRUPTED
     return _tell(options, report)
+
+
+def _itself(options: LocalOptions, revisions: Revisions) -> Revision:
+    """The one revision that is measured against itself."""
+    if len(options.revisions) != 1 or options.dry_run or options.form in {"csv", "markdown"}:
+        raise UsageError(
+            "--aa takes one revision, and goes without --dry-run, --csv and --markdown",
+            hint="as in `bench-compare --local --aa HEAD --build make --run ./bench`",
+        )
+    return revisions.one(options.revisions[0])
+
+
+def _tell_itself(options: LocalOptions, revision: Revision, bench: Bench) -> int:
+    images = min(options.images, MOST_OF_ITSELF)
+    with comparison_view() as view:
+        found = measure_itself(revision, bench, view, runs=options.iterations, images=images)
+    told = {"values": {str(n): own for n, own in found.values.items()}, "seconds": found.seconds}
+    value = to_json(found.found) | told | {"causes": [to_json(one) for one in found.causes]}
+    answer(itself_text(found), value, as_json=options.form == "json")
+    return ExitStatus.ANSWERED
 
 
 def _question(options: LocalOptions, task: LocalTask, revisions: Revisions) -> LocalComparison:

@@ -262,6 +262,11 @@ LOCAL_COMPARE: Sections = {
     ),
     "": _HERE,
     "the comparison": (
+        Option(
+            "--aa",
+            "compare one revision with itself: what this machine can tell, at what cost, and what\n"
+            "makes its runs vary; at most 4 images of -n runs",
+        ),
         _label("REVISION"),
         Option("-n --iterations N", "runs of each (default 5)", positive, default=5),
         Option(

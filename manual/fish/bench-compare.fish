@@ -104,3 +104,4 @@ complete -c bench-compare -n _shtab_bench_compare_using -l cache -x -d 'for buil
 complete -c bench-compare -n _shtab_bench_compare_using -l html -x -d 'also as one page with its plots'
 complete -c bench-compare -n _shtab_bench_compare_using -l fail-on -xka "regression never" -d 'a gate: with regression the status is 1 where one is worse than the base'
 complete -c bench-compare -n _shtab_bench_compare_using -l dry-run -d 'tell what it would take; build and run nothing'
+complete -c bench-compare -n _shtab_bench_compare_using -l aa -d 'compare one revision with itself: what this machine can tell, at what cost, and what'

@@ -37,6 +37,7 @@ from buildbot_bench.core.compare.schedule import (
     more_images,
     next_block,
 )
+from buildbot_bench.core.compare.sensitivity import CostOfChange, Sensitivity, sensitivity
 from buildbot_bench.core.compare.text import markdown, outcome, text
 from buildbot_bench.core.compare.variants import (
     Identity,
@@ -61,12 +62,14 @@ __all__ = [
     "ComparedVariant",
     "ComparisonReport",
     "ComparisonTerms",
+    "CostOfChange",
     "FlameGraphs",
     "Identity",
     "ImageBoots",
     "MeasuredImage",
     "Part",
     "Profiles",
+    "Sensitivity",
     "SeriesReport",
     "SeriesValues",
     "SetUpRow",
@@ -95,6 +98,7 @@ __all__ = [
     "recorded_boots",
     "result_files",
     "same_as",
+    "sensitivity",
     "set_ups",
     "text",
     "title_of",
