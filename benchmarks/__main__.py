@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from benchmarks import (
     breakages,
     comparisons,
+    foreign,
     history,
     incident,
     judge,
@@ -78,19 +79,23 @@ SEEDED = (
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run those that are named, or all, one after the other; 1 if any of them failed."""
+    given = sys.argv[1:] if argv is None else argv
+    if given[:1] == ["foreign"]:
+        return foreign.main(given[1:])
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog="\n".join(f"{name:12s} {what}" for name, (what, _) in ALL.items())
-        + "\n\n`python -m benchmarks.search --help`, `….judge`, `….why`, `….worlds.command` and"
+        + "\n\n`python -m benchmarks foreign DIR...` judges series that others measured."
+        + "\n`python -m benchmarks.search --help`, `….judge`, `….why`, `….worlds.command` and"
         " `….sensitivity`\ntell of their own options",
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help="what to run; by default all")
     parser.add_argument("--quick", action="store_true", help="few replicates: some minutes")
     parser.add_argument("--replicates", type=int, metavar="N", help="ranges for each case")
     parser.add_argument("--seed", type=int, metavar="N", help="added to the searches' seeds")
-    options = parser.parse_args(argv)
+    options = parser.parse_args(given)
     if strange := [name for name in options.names if name not in ALL]:
         parser.error(f"there is no {strange[0]!r}; there are {', '.join(ALL)}")
     scale = ["--quick"] if options.quick else []
