@@ -23,6 +23,7 @@ from benchmarks import (
     pipeline,
     plots,
     relinked,
+    rounded,
     search,
     sensitivity,
     why,
@@ -44,6 +45,7 @@ ALL: dict[str, tuple[str, Callable[[list[str]], int]]] = {
     "sensitivity": ("how far halved and doubled constants move the search", sensitivity.main),
     "commands": ("histories of a real library, by bench-bisect --local and others", commands.main),
     "recorded": ("searches of --local on runs recorded on a busy machine", recorded.main),
+    "rounded": ("searches of --local where a coarse clock rounds", rounded.main),
     "pipeline": ("what the farm adds to a measurement", lambda _: pipeline.main()),
     "relinked": ("how far images of one revision differ", lambda _: relinked.main()),
     "why": ("how often a report names the function that got slower", lambda _: why.main()),
@@ -64,6 +66,7 @@ SCALED = (
     "sensitivity",
     "commands",
     "recorded",
+    "rounded",
 )
 SEEDED = (
     "search",
@@ -74,6 +77,7 @@ SEEDED = (
     "comparisons",
     "sensitivity",
     "commands",
+    "rounded",
 )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import random
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -50,12 +50,34 @@ class Replayed:
 def searched(value: str, number: int, *, of: int, patience: int = PATIENCE) -> Replayed:
     """Search as --local does, beginning at a place of the recording of its own."""
     recorded = read().runs
-    begin = number * len(recorded) // of
+    feed = _from(recorded, number * len(recorded) // of)
     culprit = random.Random(number).randint(1, COMMITS) if number % 2 else None
+    return replayed(
+        value,
+        feed,
+        lambda slower, times: slower * time_of(value, times),
+        culprit=culprit,
+        effect=EFFECT,
+        patience=patience,
+    )
+
+
+def replayed(
+    value: str,
+    feed: Iterator[tuple[float, RunTimes]],
+    read_value: Callable[[float, RunTimes], float],
+    *,
+    culprit: int | None,
+    effect: float,
+    patience: int,
+) -> Replayed:
+    """Search as --local does; `read_value` is given how many times slower a run is, and `feed`'s.
+
+    `feed` yields when each run ends and what the clocks say of it.
+    """
     search = _search(value)
     builds: dict[int, StoredBuild] = {}
     runs: list[StoredRun] = []
-    feed = _from(recorded, begin)
     while True:
         known = known_of(search, list(builds.values()), runs, is_there=lambda _: True)
         decision = plan(known.between.n, known.evidence, known.costs, known.policy)
@@ -70,16 +92,17 @@ def searched(value: str, number: int, *, of: int, patience: int = PATIENCE) -> R
         if len(runs) >= patience:
             return Replayed(runs=len(runs), ended=False, wrong=False)
         at_s, times = next(feed)
-        slower = 1 + EFFECT if culprit is not None and decision.position >= culprit else 1.0
+        slower = 1 + effect if culprit is not None and decision.position >= culprit else 1.0
         build = builds.setdefault(decision.position, _build(search, decision.position))
         runs.append(
             StoredRun(
                 id=len(runs) + 1,
                 image_id=build.id,
                 unit="s",
-                value=slower * time_of(value, times),
+                value=read_value(slower, times),
                 at_s=at_s,
                 duration_s=times.wall_s,
+                times=times,
             )
         )
 
@@ -115,11 +138,12 @@ def _line(value: str, times: Sequence[float], found: Sequence[Replayed]) -> None
     wrong, ended = sum(one.wrong for one in found), sum(one.ended for one in found)
     print(
         f"{value:6s} {1000 * length:5.1f} ms {spread:6.1%} {len(found):8d} {wrong:8d} {ended:6d}"
-        f"   {_mean(found[::2]):>24s}  {_mean(found[1::2])}"
+        f"   {mean_runs(found[::2]):>24s}  {mean_runs(found[1::2])}"
     )
 
 
-def _mean(found: Sequence[Replayed]) -> str:
+def mean_runs(found: Sequence[Replayed]) -> str:
+    """The mean of the runs of some searches, with its standard error."""
     runs = [one.runs for one in found]
     error = stdev(runs) / len(runs) ** 0.5 if len(runs) > 1 else 0.0
     return f"{fmean(runs):.1f} ± {error:.1f}" if runs else "none"

@@ -75,7 +75,7 @@ class LocalOptions:
     What failed at the revisions `again` is tried again. With `keep_builds` those of the last
     command that only built otherwise stay valid. `form` is text, markdown, csv or json; `html` a
     file to write beside it. With `dry_run` nothing is built or run. `most_bytes` are for kept
-    builds; `ahead` builds are made beside the runs.
+    builds; `ahead` builds are made beside the runs. `budget_s` is when to end.
     """
 
     revisions: tuple[str, ...]
@@ -95,8 +95,9 @@ class LocalOptions:
     keep_builds: bool = False
     first_parent: bool = False
     labels: Mapping[str, str] = field(default_factory=dict)
-    fail_on: str = "never"
+    fail_on: str | None = None
     against_itself: bool = False
+    budget_s: float | None = None
 
 
 BISECT_HERE = CommandLine(
@@ -161,8 +162,9 @@ def _options(line: CommandLine, given: argparse.Namespace, argv: Sequence[str]) 
         keep_builds=given.keep_builds,
         first_parent=getattr(given, "first_parent", False),
         labels=labels_of(getattr(given, "label", ())),
-        fail_on=getattr(given, "fail_on", None) or "never",
+        fail_on=getattr(given, "fail_on", None),
         against_itself=getattr(given, "aa", False),
+        budget_s=given.budget,
     )
 
 

@@ -74,7 +74,8 @@ def _run(options: LocalOptions) -> int:
                 if options.dry_run:
                     return comparison_expected(asked, bench, as_json=options.form == "json")
                 with comparison_view() as view:
-                    report = Compare(asked, bench, view).run()
+                    compare = Compare(asked, bench, view)
+                    report = compare.run()
             finally:
                 bench.end()
     except UntestableRevision as error:
@@ -82,7 +83,7 @@ def _run(options: LocalOptions) -> int:
     except KeyboardInterrupt:
         say("interrupted; the same command goes on where it was")
         return ExitStatus.INTERRUPTED
-    return _tell(options, report)
+    return _tell(options, report, is_early=compare.is_early)
 
 
 def _itself(options: LocalOptions, revisions: Revisions) -> Revision:
@@ -127,6 +128,7 @@ def _question(options: LocalOptions, task: LocalTask, revisions: Revisions) -> L
         ),
         limits=BootLimits(boots=options.iterations, images=options.images),
         min_effect=task.min_effect,
+        budget_s=options.budget_s,
     )
 
 
@@ -135,7 +137,7 @@ def _untestable(error: UntestableRevision) -> int:
     return ExitStatus.INCONCLUSIVE
 
 
-def _tell(options: LocalOptions, report: ComparisonReport) -> int:
+def _tell(options: LocalOptions, report: ComparisonReport, *, is_early: bool) -> int:
     if options.html is not None:
         write_page(options.html, report)
         say(f"the report is in {options.html}")
@@ -155,5 +157,8 @@ def _tell(options: LocalOptions, report: ComparisonReport) -> int:
         ),
         os.environ,
     )
-    fails = is_bad and options.fail_on == "regression"
-    return ExitStatus.NO_DIFFERENCE if fails else ExitStatus.ANSWERED
+    if options.fail_on is not None:
+        fails = is_bad and options.fail_on == "regression"
+        return ExitStatus.NO_DIFFERENCE if fails else ExitStatus.ANSWERED
+    undecided = {Verdict.UNDECIDED, Verdict.WITHIN_LUCK} & set(verdicts)
+    return ExitStatus.INCONCLUSIVE if is_early and undecided else ExitStatus.ANSWERED

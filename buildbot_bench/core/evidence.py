@@ -235,7 +235,7 @@ def policy_of(
         claimed=terms.claimed,
         higher_is_better=all(sample.metric.higher_is_better for sample in history),
         sigma_run=noise.sigma_run,
-        sigma_build=0.0 if in_noise else spread_of_images(within, noise),
+        sigma_build=noise.rounding if in_noise else spread_of_images(within, noise),
         far_share=noise.far_share,
         max_measurements=terms.max_measurements,
         images=images and not counted,

@@ -42,6 +42,8 @@ class Sample:
     """All iterations of one metric for one image of one variant on one testbed and workload.
 
     `position` orders the samples of a history by commit; `image` is which build of the variant.
+    `resolution` is the smallest difference that its values can have, in the metric's unit; 0 where
+    that is not known.
     """
 
     label: str
@@ -51,6 +53,7 @@ class Sample:
     workload: str = ""
     epoch: str = ""
     metric: Metric = PPS
+    resolution: float = 0.0
     iterations: tuple[Iteration, ...] = ()
 
     @property

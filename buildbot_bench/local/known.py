@@ -160,9 +160,12 @@ def _samples(
 ) -> list[Sample]:
     """The runs of each image and epoch; positions are those of the history."""
     found: dict[tuple[int, str], list[Iteration]] = {}
+    steps: dict[tuple[int, str], float] = {}
     for one in runs:
         run = Iteration(value=one.value, at_s=one.at_s, failure=one.failure)
         found.setdefault((one.image_id, one.epoch), []).append(run)
+        if one.times:
+            steps[one.image_id, one.epoch] = one.times.step
     samples = []
     for (image_id, epoch), own in found.items():
         row = rows[image_id]
@@ -174,6 +177,7 @@ def _samples(
                 image=row.ordinal,
                 epoch=epoch,
                 metric=metric,
+                resolution=steps.get((image_id, epoch), 0.0),
                 iterations=tuple(own),
             )
         )

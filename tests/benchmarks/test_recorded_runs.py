@@ -6,6 +6,7 @@ import pytest
 
 from benchmarks.recorded.command import searched
 from benchmarks.recorded.record import RECORDING, read
+from benchmarks.rounded import searched as searched_rounded
 
 
 def test_the_recording_is_long_small_and_says_how_it_was_made():
@@ -28,3 +29,10 @@ def test_a_search_by_processor_time_ends_and_is_right(number):
     assert found.ended
     assert not found.wrong
     assert found.runs < 60
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_a_coarse_clock_names_no_culprit_that_is_none(number):
+    found = searched_rounded(0.015, 0.2, number, seed=2, patience=100)
+    assert found.ended
+    assert not found.wrong

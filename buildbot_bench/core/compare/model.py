@@ -96,6 +96,11 @@ class SeriesValues:
     item: ItemUnderTest = ItemUnderTest.KERNEL
     times: tuple[tuple[RunTimes, ...], ...] = ()
 
+    @property
+    def resolution(self) -> float:
+        """The smallest difference of values, in their unit, as the clocks say; 0 if they do not."""
+        return max((one.step for own in self.times for one in own), default=0.0)
+
     def by_image(self, variant: int) -> dict[int, list[float]]:
         """The values of one variant by the image that gave them, in the order measured."""
         values = self.values[variant]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from statistics import fmean
 
 from buildbot_bench.core import ministat, ministat_text
@@ -34,6 +35,7 @@ from buildbot_bench.core.compare.verdict import (
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.legible import one_line
 from buildbot_bench.core.ministat import holm
+from buildbot_bench.core.model.resolution import rounding_words
 from buildbot_bench.core.report import Contrast, Side
 from buildbot_bench.core.report.steps import contrast
 from buildbot_bench.core.report.words import count
@@ -222,10 +224,13 @@ def _notes(values: SeriesValues, labels: Sequence[str], found: Sequence[Contrast
 
 
 def _clocks(values: SeriesValues, labels: Sequence[str], min_effect: float) -> Iterator[str]:
-    """Where one of wall and processor time shows a change of a variant and the other does not."""
+    """Where wall and processor time disagree on a change of a variant, and rounding."""
     for label, own in zip(labels[1:], values.times[1:], strict=bool(values.times)):
         if said := disagreement(values.times[0], own, min_effect):
             yield f"{label}: {said}"
+    seen = chain.from_iterable(values.values)
+    if said := rounding_words(values.metric, seen, values.resolution, min_effect):
+        yield said
 
 
 def _single(values: SeriesValues, labels: Sequence[str]) -> Iterator[str]:

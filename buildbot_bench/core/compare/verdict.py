@@ -36,6 +36,7 @@ from buildbot_bench.core.contrast import (
 )
 from buildbot_bench.core.json_model import Share
 from buildbot_bench.core.model import Noise, constants, is_build_noise_learnt, learn
+from buildbot_bench.core.model.resolution import resolution, with_rounding
 from buildbot_bench.core.model.thresholds import change_in_logs
 from buildbot_bench.core.sample import NoiseClass
 
@@ -101,6 +102,7 @@ class VerdictTerms:
 
     Without `layout` both sides boot the same images. `images`: further ones can be made; `boots`:
     further boots can, which of a recording is not so. `tests` is the number of new variants.
+    `resolution` is the smallest difference of values, in their unit; 0 where it is not known.
     """
 
     min_effect: float
@@ -110,6 +112,7 @@ class VerdictTerms:
     images: bool = True
     boots: bool = True
     tests: int = 1
+    resolution: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -138,7 +141,7 @@ def compare_sides(
     Values that are not positive are passed over by the model. Raises UsageError for a confidence
     that ministat has no table for, and for a value that it refuses.
     """
-    told = noise or _unlearnt(base, new)
+    told = noise or _unlearnt(base, new, terms.resolution)
     student = _student(base, new, terms.confidence)
     layout = terms.layout and has_layout(told)
     levels = (image_levels(base, told.sigma_run), image_levels(new, told.sigma_run))
@@ -166,7 +169,7 @@ def compare_sides(
     )
 
 
-def _unlearnt(base: SideBoots, new: SideBoots) -> Noise:
+def _unlearnt(base: SideBoots, new: SideBoots, step: float) -> Noise:
     """The noise where no history tells it: that of boots is what these boots show.
 
     What is assumed of boots counts as one of them, as programs and testbeds differ a hundredfold.
@@ -175,7 +178,8 @@ def _unlearnt(base: SideBoots, new: SideBoots) -> Noise:
     images = [np.log([v for v in own if v > 0]) for side in (base, new) for own in side.values()]
     squares = known.sigma_run**2 + sum(float(((x - x.mean()) ** 2).sum()) for x in images if x.size)
     df = 1 + sum(max(x.size - 1, 0) for x in images)
-    return replace(known, sigma_run=math.sqrt(squares / df))
+    share = resolution(chain.from_iterable(chain(base.values(), new.values())), step)
+    return with_rounding(replace(known, sigma_run=math.sqrt(squares / df)), share)
 
 
 def _chance(seen: Difference, terms: VerdictTerms, *, layout: bool) -> float:
@@ -294,5 +298,6 @@ def compared(values: SeriesValues, place: int, wanted: ComparisonTerms) -> Compa
         images=bool(values.single) and not (values.single[0] or values.single[place]),
         boots=not values.recorded,
         tests=max(len(values.values) - 1, 1),
+        resolution=values.resolution,
     )
     return compare_sides(base, new, None if values.recorded else values.noise, terms)

@@ -147,7 +147,7 @@ def difference(base: SideBoots, new: SideBoots, noise: Noise, *, layout: bool = 
     nodes = noise_nodes(noise, df_run, layout=layout)
     sides = (image_levels(base, sigma_run), image_levels(new, sigma_run))
     build_weight = nodes.weight.sum(axis=1)
-    sigma_build = float(np.exp(build_weight @ np.log(nodes.build))) if layout else 0.0
+    sigma_build = float(np.exp(build_weight @ np.log(nodes.build))) if layout else noise.rounding
     step = min(_narrowest(side, sigma_build) for side in sides) / _POINTS_IN_SD
     step = max(step, max(_span(side, sigma_build) for side in sides) / _MOST_POINTS)
     grids = [_grid(side, sigma_build, step) for side in sides]

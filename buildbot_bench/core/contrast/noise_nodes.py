@@ -38,9 +38,9 @@ class NoiseNodes:
 
 
 def noise_nodes(noise: Noise, df_run: float, *, layout: bool) -> NoiseNodes:
-    """The nodes, with run noise known to `df_run`; without `layout` images do not differ."""
+    """The nodes, with run noise known to `df_run`; without `layout` rounding alone."""
     run = _scales(1.0, df_run, _RUN_NODES if layout else _BUILD_NODES)
-    build = _builds(noise) if layout else ((0.0, 1.0),)
+    build = _builds(noise) if layout else ((noise.rounding, 1.0),)
     share = _shares(noise) if layout else ((0.0, 1.0),)
     scales = np.array([(r, b, x * y) for r, x in run for b, y in build]).T
     shares = np.array(share).T

@@ -38,6 +38,7 @@ from buildbot_bench.core.model.noise import (
     archive,
     counted,
 )
+from buildbot_bench.core.model.resolution import resolution, rounding_noise, with_rounding
 from buildbot_bench.core.model.spread import (
     Floats,
     Spread,
@@ -107,10 +108,13 @@ def learn(history: Sequence[Sample], *, prior: Prior | None = None) -> Noise:
     ]
     images = [image.logs for image in placed]
     bimodal = modes(images)
-    run = bounded_run_spread(run_spread(boots, bimodal=bimodal is not None), images)
-    sigma_run = _blend(run, prior.sigma_run, prior.weight)
+    told = max((sample.resolution for sample in ordered), default=0.0)
+    step = resolution((value for sample in ordered for value in sample.values), told)
+    spread = run_spread(boots, bimodal=bimodal is not None, step=step)
+    run = bounded_run_spread(spread, images, step)
+    sigma_run = max(_blend(run, prior.sigma_run, prior.weight), rounding_noise(step))
     build, luck = _between_images(placed, sigma_run, prior)
-    return Noise(
+    learnt = Noise(
         sigma_run=sigma_run,
         sigma_build=_blend(build, prior.sigma_build, prior.weight),
         df_run=run.df + prior.tail_df,
@@ -122,6 +126,7 @@ def learn(history: Sequence[Sample], *, prior: Prior | None = None) -> Noise:
         saturated=run.df >= _SATURATED_DF and run.sigma < constants.SATURATED_NOISE,
         assumed=tuple(_assumptions(run, build, prior)),
     )
+    return with_rounding(learnt, step)
 
 
 def _between_images(

@@ -58,6 +58,8 @@ class Noise:
     variance. `far_below` is the part of `far_share` that lies below the others; `far_weight` says
     how well both are known, as a number of images (the Beta of `image_luck`). `bimodal` is None
     when boots have one mode; else sigma_run holds both modes.
+    `resolution` is the step to which values are rounded, where that matters (0: it does not);
+    `rounding` is the part of `sigma_build` that it makes: a bias that boots do not average out.
     `saturated`: the line rate limits what is measured. `assumed` says, a sentence each, what was
     assumed for want of history.
     """
@@ -71,6 +73,8 @@ class Noise:
     far_weight: float = field(default_factory=lambda: constants.TESTBED_FAR_WEIGHT)
     bimodal: Bimodal | None = None
     saturated: bool = False
+    resolution: float = 0.0
+    rounding: float = 0.0
     assumed: tuple[str, ...] = ()
 
 

@@ -31,6 +31,7 @@ _FAR = 3.0  # run sigmas: a boot further from its image's median is counted as t
 _NORMAL_MAD = 1.4826  # sigmas of a normal in its median absolute deviation: 1 / ndtri(0.75)
 _PLAINLY = 2.5  # five normal boots lie as far apart once in 300 images
 _EXACT = 1e-15  # how exactly the scale is solved for, as a part of the largest difference
+_NEAR_A_STEP = 2.0  # steps: what rounding makes of small noise is less, a boot gone wrong more
 _SHARED = 2 / 3  # neighbouring differences share an image: worth of each (von Neumann 1941)
 
 
@@ -59,27 +60,31 @@ def spread_of_boots(logs: Sequence[float], sigma_run: float) -> float:
     return own if own > _PLAINLY * sigma_run else sigma_run
 
 
-def run_spread(images: Sequence[Floats], *, bimodal: bool) -> Spread:
-    """The spread between boots of one image; all of it, both modes included, when bimodal."""
+def run_spread(images: Sequence[Floats], *, bimodal: bool, step: float = 0.0) -> Spread:
+    """The spread between boots of one image; all of it, both modes included, when bimodal.
+
+    `step` is what values are rounded to, in ln.
+    """
     pairs = [(a - b) / math.sqrt(2) for logs in images for a, b in combinations(logs.tolist(), 2)]
     if not pairs:
         return Spread()
     df = float(sum(logs.size - 1 for logs in images))
     if bimodal:
         return Spread(sigma=float(np.sqrt(np.mean(np.square(pairs)))), df=df)
-    return Spread(sigma=_huber_scale(np.array(pairs), np.zeros(len(pairs)), 1.0), df=df)
+    return Spread(sigma=_rounded_scale(np.array(pairs), step), df=df)
 
 
-def bounded_run_spread(run: Spread, images: Sequence[Floats]) -> Spread:
+def bounded_run_spread(run: Spread, images: Sequence[Floats], step: float = 0.0) -> Spread:
     """Boots of one image vary by no more than neighbouring images do: then both tell the same.
 
-    They are joined as a geometric mean, in which a few odd boots weigh little.
+    They are joined as a geometric mean, in which a few odd boots weigh little. `step` is what
+    values are rounded to, in ln.
     """
     if not run.df or len(images) < _NEIGHBOURS:
         return run
     steps = np.diff([robust_level(logs.tolist(), run.sigma) for logs in images])
     scaled = steps / np.sqrt([1 / a.size + 1 / b.size for a, b in pairwise(images)])
-    bound, df = _huber_scale(scaled, np.zeros_like(scaled), 1.0), len(steps) * _SHARED
+    bound, df = _rounded_scale(scaled, step), len(steps) * _SHARED
     if bound >= run.sigma:
         return run
     sigma = bound * (run.sigma / max(bound, MIN_SIGMA)) ** (run.df / (run.df + df))
@@ -100,6 +105,13 @@ def build_spread(images: Sequence[Floats], sigma_run: float) -> Spread:
     boots = float(np.median(explained)) / 2
     overlooked = min((variance + boots) * math.sqrt(2 / df), boots)
     return Spread(sigma=math.sqrt(max(variance, overlooked)), df=df)
+
+
+def _rounded_scale(differences: Floats, step: float) -> float:
+    """Huber's scale; where half of the differences are 0 by rounding, that of those near a step."""
+    near = np.minimum(np.abs(differences), _NEAR_A_STEP * step)
+    scale = _huber_scale(differences, np.zeros_like(differences), 1.0)
+    return max(scale, float(np.sqrt(np.mean(near**2))))
 
 
 def _huber_scale(differences: Floats, explained: Floats, factor: float) -> float:

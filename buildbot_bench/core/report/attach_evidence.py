@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from buildbot_bench.core.legible import long_line, one_line
+from buildbot_bench.core.model.resolution import rounding_words
 from buildbot_bench.core.report import words
 from buildbot_bench.core.report.both_sides import artefacts, cost, scope, setup
 from buildbot_bench.core.report.checks import IMAGES_AGREE, STILL_PRESENT, StepContext, make_checks
@@ -49,7 +50,7 @@ def attach_evidence(
     step = report.headline
     samples = _of_metric(report, samples)
     if step is None:
-        clocks = _clocks(report, between, (0,), (between.n,))
+        clocks = _clocks(report, between, samples, ((0,), (between.n,)))
         return replace(narrowed, measured=_measured(samples, (), ()), clocks=clocks)
     old, new = between.revisions.index(step.old), between.revisions.index(step.new)
     before, after = levels(answer, old, new, between.n)
@@ -78,7 +79,7 @@ def attach_evidence(
         artefacts=artefacts(known.images, [*before, *after]),
         measured=_measured(samples, before, after),
         why=_why(known, step, report.setting),
-        clocks=_clocks(report, between, before, after),
+        clocks=_clocks(report, between, samples, (before, after)),
     )
 
 
@@ -93,18 +94,28 @@ def _impossible(here: StepContext, setting: Setting) -> frozenset[str]:
 
 
 def _clocks(
-    report: Report, between: RevisionRange, before: Iterable[int], after: Iterable[int]
+    report: Report,
+    between: RevisionRange,
+    samples: Sequence[Sample],
+    sides: tuple[Sequence[int], Sequence[int]],
 ) -> str:
-    """Where one of wall and processor time shows a change and the other does not, in a sentence."""
+    """Where one of wall and processor time shows a change and the other does not, and rounding."""
     old, new = (
         [
             probe.times
             for probe in report.probes
             if probe.times is not None and not probe.note and probe.label in labels
         ]
-        for labels in ({between.revisions[place].label for place in one} for one in (before, after))
+        for labels in ({between.revisions[place].label for place in one} for one in sides)
     )
-    return disagreement(old, new, report.setting.min_effect)
+    rounded = rounding_words(
+        report.setting.metric,
+        (value for sample in samples for value in sample.values),
+        max((sample.resolution for sample in samples), default=0.0),
+        report.setting.min_effect,
+    )
+    clocks = disagreement(old, new, report.setting.min_effect)
+    return " ".join(said for said in (clocks, rounded) if said)
 
 
 def _touched(report: Report, between: RevisionRange, known: Context) -> Touched | None:

@@ -226,7 +226,8 @@ class Report:
     believed.
     `marked` is what people said of changes of this series, and what follows from it. `reviews`
     are those that the culprit's message names, as `setting.links` takes them.
-    `clocks` is a sentence where one of wall and processor time shows a change and the other none.
+    `clocks` says where one of wall and processor time shows a change and the other none, and where
+    values are rounded to coarse steps.
     `version` is raised when a key of the JSON changes its meaning.
     """
 
