@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
-from buildbot_bench.api.comparisons import ComparisonShown, ResultFile
+from buildbot_bench.api.answers import ComparisonShown, ResultFile
 from buildbot_bench.cli.wording import table_text
 from buildbot_bench.core.csv_text import csv_text
 from buildbot_bench.core.errors import InfraError

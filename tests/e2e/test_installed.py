@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from buildbot_bench.demo.processes import free_port
 from tests.e2e.replay_farm import end_processes_in
 from tests.installed import Environment, build_wheel
+from tests.ports import free_port
 from tests.readme import CHECKOUT, commands
 
 pytestmark = pytest.mark.e2e

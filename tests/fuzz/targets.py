@@ -13,8 +13,7 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 
-from buildbot_bench.api.comparisons import ComparisonShown
-from buildbot_bench.api.searches import ForecastShown, ProbeShown, SearchShown
+from buildbot_bench.api.answers import ComparisonShown, ForecastShown, ProbeShown, SearchShown
 from buildbot_bench.archives.contents import contents
 from buildbot_bench.cli.answers import understood
 from buildbot_bench.cli.bisect import parse_bisect
