@@ -6,6 +6,7 @@ from buildbot_bench.core.profile.formats import (
     format_gprof,
     format_pmc_graph,
     parse_folded,
+    parse_pmc_graph,
 )
 from buildbot_bench.core.profile.model import (
     EXECUTED,
@@ -17,7 +18,6 @@ from buildbot_bench.core.profile.model import (
     tidy_packets,
     tidy_places,
 )
-from buildbot_bench.core.profile.pmc_graph import parse_pmc_graph
 from buildbot_bench.core.profile.symbols import (
     CALLCHAIN_DEPTH,
     Cycles,

@@ -218,7 +218,7 @@ class BenchEndpoint(base.Endpoint):
         return await super().control(action, args, kwargs)
 
 
-class Reading(BenchEndpoint):
+class ReadingEndpoint(BenchEndpoint):
     """An endpoint that gives what `read` makes of the farm and the parts of the path.
 
     Of a list it also gets how many rows are asked for, at most `listed` of the newest.
@@ -244,7 +244,7 @@ def reading(
     """An endpoint that only reads; `what` describes it."""
     kind = base.EndpointKind.COLLECTION if is_list or listed else base.EndpointKind.SINGLE
     parts = {"__doc__": what, "kind": kind, "pathPatterns": [path], "listed": listed}
-    return type("ReadingEndpoint", (Reading,), parts | {"read": read})
+    return type("ViewEndpoint", (ReadingEndpoint,), parts | {"read": read})
 
 
 def refuse_nonsense(spec: Any, most_rows: int) -> None:

@@ -16,7 +16,7 @@ from buildbot_bench.plugin.requests.search_requests import SearchRequests, measu
 from buildbot_bench.plugin.rest.access import owner_of
 from buildbot_bench.plugin.rest.endpoints import (
     BenchEndpoint,
-    Reading,
+    ReadingEndpoint,
     asked_for,
     filtered_by,
     newest,
@@ -85,7 +85,7 @@ class SearchesEndpoint(BenchEndpoint):
         return await super().act(action, args, kwargs)
 
 
-class JudgementEndpoint(Reading):
+class JudgementEndpoint(ReadingEndpoint):
     """What was made of one sample."""
 
     kind = base.EndpointKind.SINGLE
@@ -155,7 +155,7 @@ class Judgement(base.ResourceType):
     ]
 
 
-class IncidentEndpoint(Reading):
+class IncidentEndpoint(ReadingEndpoint):
     """One incident, by the number of any of its searches."""
 
     kind = base.EndpointKind.SINGLE

@@ -10,8 +10,8 @@ from buildbot.data import base, types
 from twisted.internet.defer import Deferred, DeferredLock
 from twisted.internet.threads import deferToThread
 
-from buildbot_bench.core.csv_text import csv_text
 from buildbot_bench.core.gate import Ruling
+from buildbot_bench.core.legible import csv_text
 from buildbot_bench.core.limits import EXPORTED_ROWS
 from buildbot_bench.plugin.broker.commit_queue import said_of
 from buildbot_bench.plugin.broker.retention import inventory
