@@ -1,4 +1,4 @@
-"""The Buildbot service that holds the farm and upgrades its tables before schedulers start."""
+"""The Buildbot service that holds the farm and upgrades its tables, and its structured log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of a comparison's variants, and which of them came out as the same kernel."""
+"""Checks of a comparison's variants, which are the same kernel, and notes on what it held."""
 
 from __future__ import annotations
 

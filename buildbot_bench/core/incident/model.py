@@ -1,4 +1,4 @@
-"""The data model of breakages over positions 0..n: trials, evidence, policy and answers."""
+"""Breakages over positions 0..n: trials, evidence, policy, answers and rates of failing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rule for alarms that may share a cause: related series, one direction, common range.
+"""Alarms that may share a cause, what tells most of them, and the end of an incident.
 
 Related series measure the same kernels: other workloads of one testbed, and other testbeds of the
 same branch and configuration.

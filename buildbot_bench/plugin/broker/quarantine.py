@@ -1,4 +1,4 @@
-"""The measurement of control images, and the start and end of quarantines."""
+"""Control images, quarantines, and whether a boot or a build may start next."""
 
 from __future__ import annotations
 

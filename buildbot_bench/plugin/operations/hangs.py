@@ -1,4 +1,4 @@
-"""The heartbeat of a master, and what its threads did when it hung or crashed."""
+"""What a master writes down for its operator: when and where it hung, and its ports."""
 
 from __future__ import annotations
 

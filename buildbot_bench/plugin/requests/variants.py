@@ -1,4 +1,4 @@
-"""The commit, image and tunables that a written variant means, with its patches stored."""
+"""Patches within the limits of who sends them, and what a written variant means."""
 
 from __future__ import annotations
 
