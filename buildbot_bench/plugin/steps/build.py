@@ -201,7 +201,8 @@ class Compile(ShellStep):
     ) -> None:
         self._script = script
         self._sandbox = sandbox
-        super().__init__(name=name, env=env, sigtermTime=30, **kwargs)
+        command = ["sh", "-e", "-c", script]
+        super().__init__(name=name, command=command, env=env, sigtermTime=30, **kwargs)
 
     async def work(self) -> int:
         """Run the script; on failure say of the image what is known."""
