@@ -26,8 +26,9 @@ import sqlalchemy as sa
 from benchmarks.long_life import live
 from buildbot_bench.demo.cli import make_replay_history
 from buildbot_bench.demo.farm import FarmPlan, LocalFarm
-from buildbot_bench.demo.processes import free_port, wait_until
+from buildbot_bench.demo.processes import wait_until
 from tests.chromium import CHROMIUM, Page, chromium
+from tests.ports import free_port
 from tests.readme import CHECKOUT
 
 REVISIONS = 10_000

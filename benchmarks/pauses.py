@@ -22,7 +22,7 @@ from pathlib import Path
 
 import httpx
 
-from buildbot_bench.demo.processes import free_port
+from tests.ports import free_port
 
 COMMITS, BATCH, BATCH_S = 2000, 100, 5.0
 DRY_RUNS = 20

@@ -21,7 +21,7 @@ import httpx
 
 from buildbot_bench.demo.cli import make_replay_history
 from buildbot_bench.demo.farm import USER, FarmPlan, LocalFarm
-from buildbot_bench.demo.processes import free_port
+from tests.ports import free_port
 from tests.readme import CHECKOUT
 
 PLAIN_BUILDS = 10

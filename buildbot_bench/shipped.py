@@ -15,11 +15,7 @@ _INSTALLED = _PACKAGE / "_shipped"
 
 
 def shipped(name: str) -> Path:
-    """A file or directory of the project, such as `master.cfg` or `workers/lab`.
-
-    Raises:
-        UsageError: The installation lacks it.
-    """
+    """A file or directory of the project, as `master.cfg`; UsageError when there is none."""
     for home in (_INSTALLED, _IN_CHECKOUT):
         if (home / name).exists():
             return home / name

@@ -17,7 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from buildbot_bench.demo.processes import Child, answers, free_port, wait_until
+from buildbot_bench.demo.processes import Child, answers, wait_until
+from tests.ports import free_port
 
 VERSION = "26.10.1"
 INSTALL_S, START_S = 1200.0, 180.0

@@ -22,7 +22,7 @@ BEGINNINGS = {
     "master": "from buildbot.plugins import util; util.BenchConfigurator",
 }
 # It has an index of its own, of a directory that is gone afterwards.
-MEANT = {"buildbot_bench/hook_environment.py", "buildbot_bench/history/diff.py"}
+MEANT = {"buildbot_bench/hook_environment.py", "buildbot_bench/history/git.py"}
 
 
 def listed() -> list[str]:

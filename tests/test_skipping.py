@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from buildbot_bench.demo.processes import free_port
+from tests.ports import free_port
 from tests.readme import CHECKOUT
 
 WAYS = (

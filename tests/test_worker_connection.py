@@ -7,7 +7,6 @@ import socket
 import pytest
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.demo.processes import free_port
 from buildbot_bench.worker_connection import (
     TRIES,
     MasterAddress,
@@ -15,6 +14,7 @@ from buildbot_bench.worker_connection import (
     master_address,
     worker_connection,
 )
+from tests.ports import free_port
 
 
 @pytest.mark.parametrize(

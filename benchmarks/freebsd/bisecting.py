@@ -23,7 +23,7 @@ from benchmarks.freebsd.workshop import Workshop
 from buildbot_bench.cli.farm_access import Credentials, keep_login
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.demo.farm import USER, FarmPlan, LocalFarm
-from buildbot_bench.demo.processes import free_port
+from tests.ports import free_port
 from tests.readme import CHECKOUT
 
 BOOTS, BESIDE_BUILDS_S = 20, 15 * 60.0

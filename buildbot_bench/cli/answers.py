@@ -7,13 +7,12 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
-from buildbot_bench.api.comparisons import ComparisonShown, ResultFile
+from buildbot_bench.api.answers import ComparisonShown, ResultFile
 from buildbot_bench.cli.wording import table_text
-from buildbot_bench.core.csv_text import csv_text
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.core.figures import count
 from buildbot_bench.core.json_reader import UnreadableError, from_json
-from buildbot_bench.core.legible import long_line, one_line, quoted
+from buildbot_bench.core.legible import csv_text, long_line, one_line, quoted
 
 Answer = TypeVar("Answer")
 

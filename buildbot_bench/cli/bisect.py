@@ -7,21 +7,12 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 
-from buildbot_bench.api.requests import MarkAsked, SearchQuestion
+from buildbot_bench.api.requests import MarkAsked, ReleaseAsked, SearchQuestion
 from buildbot_bench.cli.console import exit_status_of
-from buildbot_bench.cli.farm_access import FarmCommand, farm_access, in_repository
+from buildbot_bench.cli.farm_access import FarmCommand, action_of, farm_access, in_repository
 from buildbot_bench.cli.local_arguments import BISECT_HERE, parse_local_bisect
 from buildbot_bench.cli.option_table import BISECT, START
 from buildbot_bench.cli.options import CommandLine, TwoWays, form_of
-from buildbot_bench.cli.requests import (
-    Cancel,
-    Follow,
-    ListNewest,
-    MarkSearch,
-    ReleaseTestbed,
-    Request,
-    StartSearch,
-)
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.sharing import PersonPriority
 
@@ -85,42 +76,48 @@ COMMAND = TwoWays(
 def parse_bisect(argv: Sequence[str], environ: Mapping[str, str]) -> FarmCommand:
     """Fails as `TwoWays.parse` does."""
     given = COMMAND.parse(argv)
-    request = _request(given)
-    farm = farm_access(given, environ, starts=isinstance(request, StartSearch))
-    return FarmCommand(request=request, form=form_of(given), farm=farm)
+    action = action_of(given, *_KNOWN)
+    return FarmCommand(
+        action=action,
+        number=given.follow or given.cancel or given.mark or 0,
+        testbed=given.release or "",
+        said=_said(given, action),
+        dry_run=given.dry_run,
+        wait=not given.no_wait,
+        form=form_of(given),
+        farm=farm_access(given, environ, action),
+    )
 
 
-def _request(given: argparse.Namespace) -> Request:
-    if given.false_alarm and given.release is None:
+_KNOWN = ("list", "follow", "cancel", "mark", "release")
+
+
+def _said(
+    given: argparse.Namespace, action: str
+) -> SearchQuestion | MarkAsked | ReleaseAsked | None:
+    if given.false_alarm and action != "release":
         raise UsageError("--false-alarm goes with --release TESTBED only")
-    named = (given.follow, given.cancel, given.mark, given.release)
-    if not given.list and all(one is None for one in named):
-        return _start(given)
+    if action == "start":
+        return _question(given)
     COMMAND.farm.refuse(given, START, "goes with OLD NEW only")
-    if given.mark is not None:
+    if action == "mark":
         return _mark(given)
     if given.revisions:
         raise UsageError("--follow, --cancel, --release and --list take no revisions")
-    if given.release is not None:
-        return ReleaseTestbed(testbed=given.release, false_alarm=given.false_alarm)
-    if given.follow is not None:
-        return Follow(number=given.follow)
-    if given.cancel is not None:
-        return Cancel(number=given.cancel)
-    return ListNewest()
+    return ReleaseAsked(false_alarm=given.false_alarm) if action == "release" else None
 
 
-def _mark(given: argparse.Namespace) -> MarkSearch:
+def _mark(given: argparse.Namespace) -> MarkAsked:
     if len(given.revisions) not in {1, 2}:
         raise UsageError(
             "--mark takes what the report was, and the revision that fixed it",
             hint="as in `bench-bisect --mark 7 noise` or `bench-bisect --mark 7 fixed r313448`",
         )
     kind, *fixes = given.revisions
-    return MarkSearch(search_id=given.mark, said=MarkAsked(mark=kind, revision="".join(fixes)))
+    return MarkAsked(mark=kind, revision="".join(fixes))
 
 
-def _start(given: argparse.Namespace) -> StartSearch:
+def _question(given: argparse.Namespace) -> SearchQuestion:
     if len(given.revisions) != 2:
         raise UsageError(
             f"a search takes two revisions, {len(given.revisions)} given",
@@ -128,7 +125,7 @@ def _start(given: argparse.Namespace) -> StartSearch:
             "`bench-bisect r1 r9`",
         )
     old, new = (in_repository(given.repository, end) for end in given.revisions)
-    question = SearchQuestion(
+    return SearchQuestion(
         old=old,
         new=new,
         testbed=given.testbed,
@@ -137,7 +134,6 @@ def _start(given: argparse.Namespace) -> StartSearch:
         with_=given.fix,
         priority=PersonPriority(given.priority or PersonPriority.NORMAL),
     )
-    return StartSearch(question=question, dry_run=given.dry_run, wait=not given.no_wait)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

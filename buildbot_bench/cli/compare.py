@@ -10,21 +10,11 @@ from pathlib import Path
 
 from buildbot_bench.api.requests import DEFAULT_ITERATIONS, ComparisonQuestion, Extension
 from buildbot_bench.cli.console import exit_status_of
-from buildbot_bench.cli.farm_access import FarmCommand, farm_access, in_repository
+from buildbot_bench.cli.farm_access import FarmCommand, action_of, farm_access, in_repository
 from buildbot_bench.cli.local_arguments import COMPARE_HERE, parse_local_compare
 from buildbot_bench.cli.option_table import BEGIN, COMPARE, DECISIONS, START
-from buildbot_bench.cli.option_values import labels_of, packed
+from buildbot_bench.cli.option_values import BootsWanted, labels_of, packed
 from buildbot_bench.cli.options import CommandLine, TwoWays, form_of
-from buildbot_bench.cli.requests import (
-    BootsWanted,
-    Cancel,
-    DecideComparison,
-    ExtendComparison,
-    Follow,
-    ListNewest,
-    Request,
-    StartComparison,
-)
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.limits import DEFAULT_IMAGES
 from buildbot_bench.core.sharing import PersonPriority
@@ -102,36 +92,34 @@ COMMAND = TwoWays(
 def parse_compare(argv: Sequence[str], environ: Mapping[str, str]) -> FarmCommand:
     """Fails as `TwoWays.parse` does."""
     given = COMMAND.parse(argv)
-    request = _request(given)
+    action = action_of(given, *_KNOWN)
     return FarmCommand(
-        request=request,
+        action=action,
+        number=0 if action in {"start", "list"} else getattr(given, action),
+        said=_said(given, action),
+        wait=not given.no_wait,
         form=form_of(given),
         output=_output(given.output),
-        farm=farm_access(given, environ, starts=isinstance(request, StartComparison)),
+        farm=farm_access(given, environ, action),
     )
 
 
-def _request(given: argparse.Namespace) -> Request:
-    known = [given.follow, given.cancel, given.approve, given.reject, given.extend]
-    if not given.list and not any(known):
-        return _start(given)
+_KNOWN = ("list", "follow", "cancel", "extend", *DECISIONS)
+
+
+def _said(given: argparse.Namespace, action: str) -> ComparisonQuestion | Extension | None:
+    if action == "start":
+        return _question(given)
     COMMAND.farm.refuse(given, START, "goes with BASE NEW only")
-    if given.extend is not None:
-        return _extend(given)
+    if action == "extend":
+        return _extension(given)
     if given.variants:
         raise UsageError("--follow, --cancel, --approve, --reject and --list take no variants")
     COMMAND.farm.refuse(given, BEGIN, "goes with BASE NEW or --extend ID only")
-    if given.follow is not None:
-        return Follow(number=given.follow)
-    if given.cancel is not None:
-        return Cancel(number=given.cancel)
-    for decision in DECISIONS:
-        if comparison_id := getattr(given, decision):
-            return DecideComparison(comparison_id=comparison_id, decision=decision)
-    return ListNewest()
+    return None
 
 
-def _start(given: argparse.Namespace) -> StartComparison:
+def _question(given: argparse.Namespace) -> ComparisonQuestion:
     from buildbot_bench.core.compare import check_written  # noqa: PLC0415 - not for --help
 
     labels = labels_of(given.label)
@@ -143,7 +131,7 @@ def _start(given: argparse.Namespace) -> StartComparison:
         )
     patches: dict[str, bytes] = {}
     named = _sent(given, patches)
-    question = ComparisonQuestion(
+    return ComparisonQuestion(
         variants=tuple(named.values()),
         labels={named[text]: label for text, label in labels.items()},
         testbeds=tuple(given.testbed),
@@ -154,15 +142,14 @@ def _start(given: argparse.Namespace) -> StartComparison:
         patches=patches,
         priority=PersonPriority(given.priority or PersonPriority.NORMAL),
     )
-    return StartComparison(question=question, wait=not given.no_wait)
 
 
-def _extend(given: argparse.Namespace) -> ExtendComparison:
+def _extension(given: argparse.Namespace) -> Extension:
     patches: dict[str, bytes] = {}
     named = _sent(given, patches)
     boots: BootsWanted | None = given.iterations
     more = boots is not None and boots.more
-    question = Extension(
+    return Extension(
         variants=tuple(named[text] for text in given.variants),
         # What it has already is known to the farm alone, which looks at all together.
         labels={named.get(text, text): label for text, label in labels_of(given.label).items()},
@@ -171,7 +158,6 @@ def _extend(given: argparse.Namespace) -> ExtendComparison:
         more=boots.number if boots is not None and more else 0,
         patches=patches,
     )
-    return ExtendComparison(comparison_id=given.extend, question=question, wait=not given.no_wait)
 
 
 def _sent(given: argparse.Namespace, patches: dict[str, bytes]) -> dict[str, str]:

@@ -13,8 +13,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from buildbot_bench.api.requests import (
+    ComparisonQuestion,
+    Extension,
+    MarkAsked,
+    ReleaseAsked,
+    SearchQuestion,
+)
 from buildbot_bench.cli.option_values import DEFAULT_FARM, farm_url
-from buildbot_bench.cli.requests import Request
 from buildbot_bench.core.errors import UsageError
 
 
@@ -96,24 +102,34 @@ class FarmAccess:
 class FarmCommand:
     """What is asked of which farm, and in which form to answer.
 
-    `form` is text, markdown, csv or json; `output` a directory for the result, or None.
+    `action` is done to the search or comparison of a `number`, or to a `testbed`, and `said` goes
+    with it. What begins is followed if `wait`; nothing does if `dry_run`. `form` is text, markdown,
+    csv or json; `output` a directory for the result, or None.
     """
 
-    request: Request
+    action: str
+    number: int = 0
+    testbed: str = ""
+    said: SearchQuestion | ComparisonQuestion | Extension | MarkAsked | ReleaseAsked | None = None
+    dry_run: bool = False
+    wait: bool = True
     form: str
     farm: FarmAccess
     output: Path | None = None
 
 
-def farm_access(
-    options: argparse.Namespace, environ: Mapping[str, str], *, starts: bool
-) -> FarmAccess:
+def action_of(options: argparse.Namespace, *actions: str) -> str:
+    """Which of some options that name a search, comparison or testbed is there: else `start`."""
+    return next((one for one in actions if getattr(options, one) not in {None, False}), "start")
+
+
+def farm_access(options: argparse.Namespace, environ: Mapping[str, str], action: str) -> FarmAccess:
     """What options and the environment say of the farm; raises UsageError for what is no farm.
 
-    `starts` is whether something new is asked for, which might be meant for this repository.
+    What is to `start` might be meant for this repository.
     """
     named = options.farm or environ.get("BENCH_FARM")
-    may_be_local = starts and not named and _is_in_repository(Path.cwd())
+    may_be_local = action == "start" and not named and _is_in_repository(Path.cwd())
     return FarmAccess(
         absent=_NO_FARM_HERE if may_be_local else NO_FARM,
         url=farm_url(named or DEFAULT_FARM),

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-from buildbot_bench.api.searches import ForecastAsked, ProbeShown, RangeAsked, SearchShown
+from buildbot_bench.api.answers import ForecastAsked, ProbeShown, RangeAsked, SearchShown
+from buildbot_bench.api.requests import MarkAsked, ReleaseAsked, SearchQuestion
 from buildbot_bench.cli.answers import understood
 from buildbot_bench.cli.client import SEARCH, FarmClient, farm_at
 from buildbot_bench.cli.console import View, Waiting, say
 from buildbot_bench.cli.farm_access import FarmCommand
-from buildbot_bench.cli.farm_jobs import FarmJobs, JobWords, follow, when_ready
+from buildbot_bench.cli.farm_jobs import FarmJobs, Fields, follow, when_ready
 from buildbot_bench.cli.live import SearchSeen, search_view
-from buildbot_bench.cli.requests import MarkSearch, ReleaseTestbed, StartSearch
 from buildbot_bench.cli.wording import (
     cost_text,
     forecast_text,
@@ -23,72 +23,65 @@ from buildbot_bench.cli.wording import (
 )
 from buildbot_bench.core.json_model import given_json
 
-_WORDS = JobWords(kind=SearchShown, outcome=outcome_text, listed=searches_text)
-
 
 def run(command: FarmCommand) -> int:
     """Ask the farm what the command line says; returns the exit status."""
     with farm_at(command.farm) as farm:
-        return _Searches(command, farm).run(command)
+        return _Searches(command, farm).run()
 
 
-class _Searches:
-    """The searches of a farm."""
+class _Searches(FarmJobs[SearchShown]):
+    kind, shown = SEARCH, SearchShown
+    # Whether a search that is watched is to tell its forecast.
+    _cost = False
 
-    def __init__(self, command: FarmCommand, farm: FarmClient) -> None:
-        self._farm = farm
-        self._jobs = FarmJobs(SEARCH, _WORDS, command, farm)
+    def run(self) -> int:
+        number, testbed = self.command.number, self.command.testbed
+        match self.command.said:
+            case SearchQuestion() as question:
+                return self._start(given_json(question))
+            case MarkAsked() as mark:
+                kept = self.farm.act(SEARCH.at(number), "mark", given_json(mark))
+                return self.answer(mark_text(number, mark), kept)
+            case ReleaseAsked(false_alarm=false_alarm):
+                said = {"false_alarm": false_alarm}
+                self.farm.act(f"testbeds/{quote(testbed, safe='')}", "release", said)
+                told = release_text(testbed, false_alarm=false_alarm)
+                return self.answer(told, {"testbed": testbed} | said)
+        return super().run()
 
-    def run(self, command: FarmCommand) -> int:
-        """Send the request; returns the exit status."""
-        match command.request:
-            case StartSearch() as request:
-                return self._start(request)
-            case MarkSearch() as mark:
-                kept = self._farm.act(SEARCH.at(mark.search_id), "mark", given_json(mark.said))
-                return self._jobs.answer(mark_text(mark), kept)
-            case ReleaseTestbed() as release:
-                said = {"false_alarm": release.false_alarm}
-                self._farm.act(f"testbeds/{quote(release.testbed, safe='')}", "release", said)
-                return self._jobs.answer(release_text(release), {"testbed": release.testbed} | said)
-            case request:
-                return self._jobs.serve(request, self._follow)
+    def outcome(self, job: SearchShown) -> str:
+        return outcome_text(job)
 
-    def _start(self, request: StartSearch) -> int:
-        question = given_json(request.question)
+    def listed(self, jobs: list[SearchShown]) -> str:
+        return searches_text(jobs)
+
+    def _start(self, question: Fields) -> int:
         hint = "nothing was started; ask again when it is back"
-        action = "forecast" if request.dry_run else "check"
+        action = "forecast" if self.command.dry_run else "check"
         try:
             with Waiting() as waiting:
                 raw = when_ready(
-                    lambda: self._farm.act(SEARCH.plural, action, question),
+                    lambda: self.farm.act(SEARCH.plural, action, question),
                     waiting,
-                    self._jobs.pace,
+                    self.pace,
                     hint=hint,
                 )
         except KeyboardInterrupt:
             say("interrupted; nothing was started")
             raise
-        if request.dry_run:
-            return self._jobs.answer(forecast_text(understood(ForecastAsked, raw, "forecast")), raw)
+        if self.command.dry_run:
+            return self.answer(forecast_text(understood(ForecastAsked, raw, "forecast")), raw)
         say(f"{question_text(understood(RangeAsked, raw, 'search'))}\nforecast follows")
         unsure = "whether the search began, `bench-bisect --list` shows"
-        begun = self._jobs.begin(SEARCH.plural, "start", question, unsure=unsure)
-        told = {SEARCH.key: begun[SEARCH.key], "forecast": None} | raw
-        return self._jobs.go_on(
-            told, lambda number: self._follow(number, cost=True), wait=request.wait
-        )
+        begun = self.begin(SEARCH.plural, "start", question, unsure=unsure)
+        self._cost = True
+        return self.go_on({SEARCH.key: begun[SEARCH.key], "forecast": None} | raw)
 
-    def _follow(self, number: int, *, cost: bool = False) -> int:
-        return self._jobs.follow(
-            number, lambda: self._watch(number, cost=cost), lambda search: search.text
-        )
-
-    def _watch(self, number: int, *, cost: bool) -> SearchShown:
-        """Show a search until it ends, with `cost` also its forecast."""
+    def watch(self, number: int) -> SearchShown:
         with search_view() as view:
-            look = Look(self._farm, number, view, cost=cost)
-            return follow(look, view, self._jobs.pace, hint=SEARCH.goes_on(number)).search
+            look = Look(self.farm, number, view, cost=self._cost)
+            return follow(look, view, self.pace, hint=SEARCH.goes_on(number)).search
 
 
 class Look:

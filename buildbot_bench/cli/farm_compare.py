@@ -6,7 +6,8 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from buildbot_bench.api.comparisons import ComparisonBegun, ComparisonShown
+from buildbot_bench.api.answers import ComparisonBegun, ComparisonShown
+from buildbot_bench.api.requests import ComparisonQuestion, Extension
 from buildbot_bench.api.states import AbTestState
 from buildbot_bench.cli.answers import (
     approval_text,
@@ -16,19 +17,16 @@ from buildbot_bench.cli.answers import (
     progress_line,
     read_files,
 )
-from buildbot_bench.cli.client import COMPARISON, FarmClient, farm_at
+from buildbot_bench.cli.client import COMPARISON, farm_at
 from buildbot_bench.cli.console import LineView, say
 from buildbot_bench.cli.farm_access import FarmCommand
-from buildbot_bench.cli.farm_jobs import FarmJobs, Fields, JobWords, follow
-from buildbot_bench.cli.requests import DecideComparison, ExtendComparison, StartComparison
+from buildbot_bench.cli.farm_jobs import FarmJobs, Fields, follow
 from buildbot_bench.cli.wording import hours_text
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.core.figures import count
 from buildbot_bench.core.json_model import given_json
 from buildbot_bench.core.json_reader import UnreadableError, from_json
 from buildbot_bench.core.legible import long_line
-
-_WORDS = JobWords(kind=ComparisonShown, outcome=comparison_outcome, listed=comparisons_text)
 
 
 def run(command: FarmCommand) -> int:
@@ -37,56 +35,48 @@ def run(command: FarmCommand) -> int:
         return _Comparisons(command, farm).run()
 
 
-class _Comparisons:
-    """The comparisons of a farm."""
-
-    def __init__(self, command: FarmCommand, farm: FarmClient) -> None:
-        self._command, self._farm = command, farm
-        self._jobs = FarmJobs(COMPARISON, _WORDS, command, farm)
+class _Comparisons(FarmJobs[ComparisonShown]):
+    kind, shown = COMPARISON, ComparisonShown
 
     def run(self) -> int:
-        """Send the request; returns the exit status."""
-        match self._command.request:
-            case StartComparison() as request:
-                unsure = "whether the comparison began, `bench-compare --list` shows"
-                return self._begin(request, COMPARISON.plural, "start", unsure)
-            case ExtendComparison(comparison_id=number) as request:
+        number = self.command.number
+        match self.command.action, self.command.said:
+            case "approve" | "reject" as decision, None:
+                self.farm.act(COMPARISON.at(number), decision, {})
+                return self.answer(f"comparison {number}: {decision}", {COMPARISON.key: number})
+            case "extend", Extension() as asked:
                 shows = f"`bench-compare --follow {number}` shows"
                 unsure = f"whether comparison {number} goes on, {shows}"
-                return self._begin(request, COMPARISON.at(number), "extend", unsure)
-            case DecideComparison(comparison_id=number, decision=decision):
-                self._farm.act(COMPARISON.at(number), decision, {})
-                return self._jobs.answer(
-                    f"comparison {number}: {decision}", {COMPARISON.key: number}
+                begun = self.begin(
+                    COMPARISON.at(number), "extend", given_json(asked), unsure=unsure
                 )
-            case request:
-                return self._jobs.serve(request, self._follow)
-
-    def _begin(
-        self, request: StartComparison | ExtendComparison, place: str, action: str, unsure: str
-    ) -> int:
-        begun = self._jobs.begin(place, action, given_json(request.question), unsure=unsure)
+            case "start", ComparisonQuestion() as asked:
+                unsure = "whether the comparison began, `bench-compare --list` shows"
+                begun = self.begin(COMPARISON.plural, "start", given_json(asked), unsure=unsure)
+            case _:
+                return super().run()
         say(_announcement(begun))
-        return self._jobs.go_on(begun, self._follow, wait=request.wait)
+        return self.go_on(begun)
 
-    def _follow(self, number: int) -> int:
-        return self._jobs.follow(number, lambda: self._watch(number), self._text)
+    def outcome(self, job: ComparisonShown) -> str:
+        return comparison_outcome(job)
 
-    def _watch(self, number: int) -> ComparisonShown:
-        """Show the comparison until it ends; a farm that falls silent meanwhile is waited for."""
+    def listed(self, jobs: list[ComparisonShown]) -> str:
+        return comparisons_text(jobs)
+
+    def watch(self, number: int) -> ComparisonShown:
+        """Show it until it ends; a farm that falls silent meanwhile is waited for."""
         view: LineView[ComparisonShown] = LineView(sys.stderr, _News())
-        goes_on = COMPARISON.goes_on(number)
-        return follow(lambda: self._jobs.one(number), view, self._jobs.pace, hint=goes_on)
+        return follow(lambda: self.one(number), view, self.pace, hint=COMPARISON.goes_on(number))
 
-    def _text(self, comparison: ComparisonShown) -> str | None:
+    def text(self, job: ComparisonShown) -> str | None:
         """The report in the form that was asked for; its directory is written first."""
-        place = self._command.output
+        place, form = self.command.output, self.command.form
         if place is not None:
-            number = comparison.comparisonid
-            _write(place, read_files(self._farm.rows(f"{COMPARISON.at(number)}/files")))
-        if self._command.form == "csv" and comparison.report is not None:
-            return comparison_csv(comparison.report)
-        return comparison.markdown if self._command.form == "markdown" else comparison.text
+            _write(place, read_files(self.farm.rows(f"{COMPARISON.at(job.comparisonid)}/files")))
+        if form == "csv" and job.report is not None:
+            return comparison_csv(job.report)
+        return job.markdown if form == "markdown" else job.text
 
 
 class _News:

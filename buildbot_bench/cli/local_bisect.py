@@ -34,8 +34,7 @@ from buildbot_bench.local.reports import command_line
 from buildbot_bench.local.repository import Repository, opened
 from buildbot_bench.local.revisions import Revisions
 from buildbot_bench.render.html import report_markdown
-from buildbot_bench.render.sections import with_sections
-from buildbot_bench.render.text import report_text
+from buildbot_bench.render.text import report_text, with_sections
 
 _STATUS = {
     ReportKind.CULPRIT: ExitStatus.ANSWERED,

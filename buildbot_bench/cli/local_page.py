@@ -23,8 +23,11 @@ def check_page(path: Path) -> None:
 def write_page(path: Path, report: Report | ComparisonReport) -> None:
     """Write it."""
     # They need matplotlib, and --local alone does not.
-    from buildbot_bench.render.html import comparison_page, report_page  # noqa: PLC0415
-    from buildbot_bench.render.pictures import pictures_of  # noqa: PLC0415
+    from buildbot_bench.render.html import (  # noqa: PLC0415
+        comparison_page,
+        pictures_of,
+        report_page,
+    )
 
     if isinstance(report, ComparisonReport):
         page = comparison_page(report)

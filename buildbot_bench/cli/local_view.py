@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from buildbot_bench.api.searches import (
+from buildbot_bench.api.answers import (
     ForecastAsked,
     ForecastShown,
     ForecastSpread,
+    Nouns,
     ProbeShown,
     RevisionShown,
     SearchShown,
     SuspectShown,
 )
 from buildbot_bench.api.states import ProbeState, SearchState
-from buildbot_bench.api.texts import Nouns
 from buildbot_bench.cli.console import LineView, View
 from buildbot_bench.cli.live import SearchSeen
 from buildbot_bench.cli.wording import cost_text, forecast_text

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 from argparse import ArgumentTypeError
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from buildbot_bench.cli.requests import BootsWanted
 from buildbot_bench.core.branches import branch_in, repository_named
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.legible import quoted
+from buildbot_bench.core.legible import one_line, quoted
 from buildbot_bench.core.limits import GIB, MIB, MOST_IMAGES
 from buildbot_bench.core.variant import Change, PatchFile, parse_variant, write_variant
 
@@ -69,6 +69,14 @@ def processors(text: str) -> tuple[int, ...]:
     if not re.fullmatch(r"\d{1,4}(,\d{1,4})*", text):
         raise ArgumentTypeError(f"{quoted(text)} names no processors; write 2 or 2,3")
     return tuple(map(int, text.split(",")))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BootsWanted:
+    """How many boots of each variant: so many, or so many `more` than there are."""
+
+    number: int
+    more: bool
 
 
 def boots_wanted(text: str) -> BootsWanted:
@@ -154,3 +162,15 @@ def _read(change: Change, patches: dict[str, bytes]) -> Change:
     if patches.setdefault(path.name, body) != body:
         raise UsageError(f"two patches are called {path.name}", hint="rename one of them")
     return PatchFile(name=path.name)
+
+
+def a_path(text: str) -> Path:
+    """Return the path that an argument names, which need not be there."""
+    path = Path(text)
+    try:
+        path.resolve()
+    except (OSError, RuntimeError, ValueError) as error:
+        raise argparse.ArgumentTypeError(
+            f"{quoted(text)} is no path: {one_line(str(error))}"
+        ) from None
+    return path

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from statistics import median
 
-from buildbot_bench.api.searches import (
+from buildbot_bench.api.answers import (
     ForecastAsked,
     ForecastShown,
     ForecastSpread,
@@ -17,8 +17,8 @@ from buildbot_bench.api.searches import (
     SearchShown,
     SuspectShown,
 )
+from buildbot_bench.api.requests import MarkAsked
 from buildbot_bench.api.states import ProbeState, SearchState
-from buildbot_bench.cli.requests import MarkSearch, ReleaseTestbed
 from buildbot_bench.core.figures import count, quantity, sureness
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.render.layout import column_widths, padded
@@ -137,20 +137,19 @@ def outcome_text(search: SearchShown) -> str:
     return f"search {search.searchid} {outcome}{detail}"
 
 
-def mark_text(mark: MarkSearch) -> str:
+def mark_text(number: int, said: MarkAsked) -> str:
     """One line for a mark that the farm has taken."""
-    said = mark.said
     fix = f" by {said.revision}" if said.revision else ""
     boots = "; fresh measurements follow" if said.mark == "again" else ""
     if said.mark == "withdrawn":
-        return f"search {mark.search_id} is no longer marked"
-    return f"search {mark.search_id} is marked: {said.mark}{fix}{boots}"
+        return f"search {number} is no longer marked"
+    return f"search {number} is marked: {said.mark}{fix}{boots}"
 
 
-def release_text(release: ReleaseTestbed) -> str:
+def release_text(testbed: str, *, false_alarm: bool) -> str:
     """One line for a testbed that works again, and what became of what it measured."""
-    meanwhile = "count" if release.false_alarm else "stay unused"
-    return f"{release.testbed} is released; its measurements in quarantine {meanwhile}"
+    meanwhile = "count" if false_alarm else "stay unused"
+    return f"{testbed} is released; its measurements in quarantine {meanwhile}"
 
 
 def likeliest(suspects: Sequence[SuspectShown]) -> SuspectShown | None:

@@ -8,8 +8,11 @@ that something stood there. Every result is bounded and says where it was cut.
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 import unicodedata
+from collections.abc import Iterable, Sequence
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
@@ -128,3 +131,20 @@ def _is_seen(character: str, but: str) -> bool:
 
 def _columns(character: str) -> int:
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+# Spreadsheets take a cell that begins so for a formula; a DUT's last words may begin so.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """The rows as RFC 4180 has it; texts that a spreadsheet would compute get a leading quote."""
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(columns)
+    writer.writerows([_harmless(value) for value in row] for row in rows)
+    return text.getvalue()
+
+
+def _harmless(value: object) -> object:
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value

@@ -36,8 +36,8 @@ from buildbot_bench.plugin.operations.copies import (
     empty,
     load_database,
     must_be_empty,
+    snapshot,
 )
-from buildbot_bench.plugin.operations.database import snapshot
 from buildbot_bench.plugin.private_files import SESSION_KEY, make_private
 from buildbot_bench.shipped import shipped
 from buildbot_bench.workflow import load

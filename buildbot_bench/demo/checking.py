@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from buildbot_bench.cli.option_values import a_path
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.demo.paths import a_path
 
 if TYPE_CHECKING:
     from buildbot_bench.workflow import Workflow

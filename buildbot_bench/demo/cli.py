@@ -10,10 +10,8 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 from buildbot_bench.cli.farm_access import Credentials, keep_login
 from buildbot_bench.demo.farm import USER, FarmPlan, LocalFarm, serve
@@ -216,7 +214,7 @@ _PATIENCE_S = 30.0  # for a question that does not come to its end
 @contextmanager
 def review_site(patches: Path) -> Iterator[str]:
     """Serve a directory's reviews to this machine, on a port of its own; gives the site's URL."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Reviews, patches))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Reviews, directory=str(patches)))
     threading.Thread(target=server.serve_forever, name="review site", daemon=True).start()
     try:
         yield f"http://127.0.0.1:{server.server_address[1]}"
@@ -225,26 +223,17 @@ def review_site(patches: Path) -> Iterator[str]:
         server.server_close()
 
 
-class _Reviews(BaseHTTPRequestHandler):
+class _Reviews(SimpleHTTPRequestHandler):
     timeout = _PATIENCE_S
 
-    def __init__(self, patches: Path, *args: Any) -> None:
-        self._patches = patches
-        super().__init__(*args)
-
-    def do_GET(self) -> None:
-        """Answer with a review's patch; 404 for all else."""
+    def translate_path(self, _path: str) -> str:
+        """The file of a review's patch; one that is not there for all else."""
         match = _REVIEW.fullmatch(self.path)
-        file = self._patches / f"{match[1]}.diff" if match else None
-        if file is None or not file.is_file():
-            self.send_error(HTTPStatus.NOT_FOUND)
-            return
-        body = file.read_bytes()
-        self.send_response(HTTPStatus.OK)
-        self.send_header("Content-Type", "text/plain; charset=utf-8")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+        return str(Path(self.directory, f"{match[1]}.diff" if match else "none"))
+
+    def guess_type(self, _path: object) -> str:
+        """It is shown, not kept."""
+        return "text/plain; charset=utf-8"
 
     def log_message(self, *_: object) -> None:
         """Say nothing: this is somebody's terminal."""

@@ -4,19 +4,170 @@ from __future__ import annotations
 
 import argparse
 import errno
+import json
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
 
+from buildbot_bench.cli.option_values import a_path
 from buildbot_bench.core.errors import BenchError, UsageError
 from buildbot_bench.core.legible import long_line
 from buildbot_bench.demo.checking import add_check, mistakes_of, tell
 from buildbot_bench.demo.init.command import add_init
-from buildbot_bench.demo.operations import add_operations
-from buildbot_bench.demo.paths import a_path
 from buildbot_bench.demo.watching import Stopped
 from buildbot_bench.plugin.private_files import PRIVATE_UMASK
 from buildbot_bench.version import ShowVersion
+
+_WELL, _NOT_WELL = 0, 1
+
+
+def add_operations(commands: Any) -> None:
+    """Add the subcommands to those of bench-farm, which `argparse` made."""
+    checks = commands.add_parser(
+        "verify",
+        help="check that the farm's tables and directories agree",
+        description="Check that each boot, or run of a command, is recorded once, that each probe,"
+        " search and mail has its end, that nothing is left without an owner and that no row names"
+        " a missing one. The farm may run meanwhile.",
+        epilog="exit status: 0 whole · 1 a violation · 2 a mistake in the request ·"
+        " 4 the database does not answer",
+    )
+    _add_place(checks)
+    checks.add_argument(
+        "--idle", action="store_true", help="nothing may wait or run: what does is a violation"
+    )
+    checks.add_argument("--json", action="store_true", help="one JSON object")
+    checks.set_defaults(command=_verify)
+    doctor = commands.add_parser(
+        "doctor",
+        help="list what needs your attention, and what to do next",
+        description="Look at disks, clocks, the database, workers, what they measured, the outbox"
+        " and quarantines.",
+        epilog="exit status: 0 no error (there may be warnings) · 1 an error ·"
+        " 2 a mistake in the request",
+    )
+    _add_place(doctor)
+    doctor.add_argument("--json", action="store_true", help="one JSON object")
+    doctor.set_defaults(command=_doctor)
+    _add_copies(commands)
+    certificates = commands.add_parser(
+        "certificates",
+        help="make the certificates by which workers on other machines verify the master",
+        description="Make an authority, unless DIR has one, and the master's certificate."
+        " Workers get DIR/trust.",
+    )
+    certificates.add_argument("directory", type=a_path, metavar="DIR")
+    certificates.add_argument(
+        "hosts", nargs="+", metavar="HOST", help="a name or address that workers call the master by"
+    )
+    certificates.set_defaults(command=_certificates)
+
+
+def _add_copies(commands: Any) -> None:
+    backup = commands.add_parser(
+        "backup",
+        help="copy the database, the settings and the secrets of a farm, as it runs",
+        description="Write the database, bench.yml, master.cfg, testbeds.toml and the secrets into"
+        " a new directory that only you can read, with their digests. The farm may run meanwhile."
+        " A database's password is best said in BENCH_DB: others can read a command line.",
+    )
+    backup.add_argument("target", type=a_path, metavar="TARGET", help="a directory not there yet")
+    _add_place(backup)
+    backup.add_argument("--testbeds", type=a_path, metavar="FILE", help="the lab's testbeds.toml")
+    backup.add_argument("--artefacts", action="store_true", help="copy the built kernels as well")
+    backup.set_defaults(command=_backup)
+    restoring = commands.add_parser(
+        "restore",
+        help="make a farm of a backup, where there is none",
+        description="Make a farm's directory and database of a backup. Both must be empty.",
+    )
+    restoring.add_argument("backup", type=a_path, metavar="BACKUP", help="what `backup` wrote")
+    restoring.add_argument("--dir", type=a_path, required=True, help="of the farm to be made")
+    restoring.add_argument(
+        "--db", metavar="URL", help="default: $BENCH_DB, or DIR/master/state.sqlite"
+    )
+    restoring.set_defaults(command=_restore)
+
+
+def _add_place(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say which farm is meant."""
+    parser.add_argument(
+        "--dir",
+        type=a_path,
+        help="the farm's directory (default: the one here or above, as `bench-farm init` wrote it, "
+        "else .farm/replay)",
+    )
+    parser.add_argument(
+        "--master", type=a_path, help="the master's directory (default: DIR/master)"
+    )
+    parser.add_argument(
+        "--db",
+        metavar="URL",
+        help="default: $BENCH_DB, or what the master's environment says, or its state.sqlite",
+    )
+    parser.add_argument(
+        "--workflow", type=a_path, metavar="FILE", help="default: $BENCH_WORKFLOW, or DIR/bench.yml"
+    )
+    parser.add_argument(
+        "--lab",
+        type=a_path,
+        action="append",
+        metavar="STATE",
+        help="a lab worker's state, with its jobs (default: DIR/*/state)",
+    )
+
+
+def _certificates(options: argparse.Namespace) -> int:
+    from buildbot_bench.demo.certificates import make_certificates  # noqa: PLC0415
+
+    print(make_certificates(options.directory.resolve(), options.hosts))
+    return 0
+
+
+def _backup(options: argparse.Namespace) -> int:
+    from buildbot_bench.demo.backup import make_backup  # noqa: PLC0415
+    from buildbot_bench.demo.place import place_of  # noqa: PLC0415
+
+    target = options.target.resolve()
+    place = place_of(options)
+    print(make_backup(place, target, artefacts=options.artefacts, testbeds=options.testbeds))
+    return 0
+
+
+def _restore(options: argparse.Namespace) -> int:
+    from buildbot_bench.demo.backup import restore  # noqa: PLC0415
+    from buildbot_bench.demo.place import url_in  # noqa: PLC0415
+
+    directory = options.dir.resolve()
+    print(restore(options.backup.resolve(), directory, url_in(options.db, directory / "master")))
+    return 0
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    from buildbot_bench.core.condition import Severity, findings  # noqa: PLC0415
+    from buildbot_bench.demo.place import place_of  # noqa: PLC0415
+    from buildbot_bench.demo.verifying import read_condition  # noqa: PLC0415
+
+    found = findings(read_condition(place_of(options)))
+    if options.json:
+        print(json.dumps({"findings": [asdict(one) for one in found]}))
+    else:
+        for one in found:
+            print(f"{one.severity}: {one.part}: {one.problem}\n    next: {one.next}")
+        print(f"{len(found) or 'no'} finding{'s' if len(found) != 1 else ''}")
+    return _NOT_WELL if any(one.severity is Severity.ERROR for one in found) else _WELL
+
+
+def _verify(options: argparse.Namespace) -> int:
+    from buildbot_bench.demo.place import place_of  # noqa: PLC0415
+    from buildbot_bench.demo.verifying import verify  # noqa: PLC0415
+
+    verdict = verify(place_of(options), idle=options.idle)
+    print(json.dumps(verdict.as_json()) if options.json else verdict.as_text())
+    return _NOT_WELL if verdict.violations else _WELL
+
 
 _USAGE, _INFRASTRUCTURE = 2, 4
 # Mistakes in what was named; what else a system refuses is its own.

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
-from buildbot_bench.archives.apart import contents_apart
+from buildbot_bench.archives.contents import contents_apart
 from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageError
 from buildbot_bench.core.legible import one_line, quoted
 from buildbot_bench.core.wire import Measured

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.demo.on_disk import lab_states
-from buildbot_bench.plugin.operations.database import url_of
+from buildbot_bench.plugin.operations.copies import url_of
 from buildbot_bench.workflow import Workflow, load
 
 _DEFAULT_DIRECTORY = Path(".farm/replay")

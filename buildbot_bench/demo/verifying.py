@@ -24,9 +24,8 @@ from buildbot_bench.demo.on_disk import master_since_s
 from buildbot_bench.demo.place import FarmPlace
 from buildbot_bench.history import MirrorHistory, mirror_path
 from buildbot_bench.plugin.operations import boots, health, results, values
-from buildbot_bench.plugin.operations.database import snapshot
-from buildbot_bench.plugin.operations.hangs import hangs
-from buildbot_bench.plugin.operations.ports import read_ports
+from buildbot_bench.plugin.operations.copies import snapshot
+from buildbot_bench.plugin.operations.hangs import hangs, read_ports
 from buildbot_bench.plugin.operations.violations import Moment, Violation, worked_until_s
 from buildbot_bench.workflow import Workflow
 

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
-from buildbot_bench.core.errors import InfraError, UsageError
+from buildbot_bench.core.errors import BenchError, InfraError, UsageError
 from buildbot_bench.demo.processes import STOP_GRACE_S, end_all, running
 from buildbot_bench.lab.locks import try_lock
 
@@ -99,7 +99,7 @@ def _watchdog(directory: Path, lock: int, grace_s: float) -> Iterator[None]:
             [
                 sys.executable,
                 "-m",
-                "buildbot_bench.demo.watchdog",
+                "buildbot_bench.demo.watching",
                 str(directory),
                 str(grace_s),
             ],
@@ -153,3 +153,19 @@ def _taken_from_the_last_watchdog(directory: Path) -> int:
 def _listed(names: list[str]) -> str:
     *others, last = names
     return f"{', '.join(others)} and {last}" if others else last
+
+
+def main(arguments: list[str]) -> int:
+    """Wait for the end of standard input, then end all; the status says whether that went."""
+    directory, grace_s = arguments
+    sys.stdin.buffer.read()
+    try:
+        end_all(Path(directory), grace_s=float(grace_s))
+    except BenchError as problem:
+        print(f"watchdog: {problem}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

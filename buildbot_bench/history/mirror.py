@@ -15,7 +15,7 @@ from buildbot_bench.core.errors import InfraError, UsageError
 from buildbot_bench.core.paths import PathFilter
 from buildbot_bench.core.read_files import FileChange
 from buildbot_bench.core.revision import Name, Particulars, Revision, RevisionRange, parse_spec
-from buildbot_bench.history import diff, fetching, names
+from buildbot_bench.history import fetching, git, names
 from buildbot_bench.history.chain import Chain
 from buildbot_bench.history.fetching import Progress
 from buildbot_bench.history.lines import Index, Lines, no_range
@@ -229,7 +229,7 @@ class MirrorHistory:
             return frozenset(revision.sha for revision in revisions)
         return frozenset(
             sha
-            for sha, changed in diff.changed_paths(self.path, revisions)
+            for sha, changed in git.changed_paths(self.path, revisions)
             if any(map(watched.counts, changed))
         )
 
@@ -237,7 +237,7 @@ class MirrorHistory:
         """Who committed it, the reviews that it names and the files that it changes."""
         with self._lock:
             commit = commit_at(self._repository, pygit2.Oid(hex=revision.sha))
-        [(_, changed)] = diff.changed_paths(self.path, [revision])
+        [(_, changed)] = git.changed_paths(self.path, [revision])
         return Particulars(
             committer=committer_of(commit),
             reviews=reviews_of(commit),
@@ -246,36 +246,36 @@ class MirrorHistory:
 
     def file_changes(self, revisions: Sequence[Revision]) -> list[tuple[FileChange, ...]]:
         """What each of some revisions does to which files, against its first parent."""
-        found = diff.file_changes(self.path, revisions)
+        found = git.file_changes(self.path, revisions)
         return [tuple(changes) for _, changes in found]
 
     def changed_lines(self, revision: Revision) -> str:
         """What a revision changes against its first parent, as a diff without context."""
-        return diff.changed_lines(self.path, revision)
+        return git.changed_lines(self.path, revision)
 
     def patch(self, fix: Revision) -> bytes:
         """What a revision changes against its first parent, as `git apply` takes it."""
-        return diff.patch_of(self.path, fix)
+        return git.patch_of(self.path, fix)
 
-    def fits(self, fix: Revision, shas: Iterable[str]) -> dict[str, diff.Fit]:
+    def fits(self, fix: Revision, shas: Iterable[str]) -> dict[str, git.Fit]:
         """Whether a fix is in some revisions already, fits them, or does not."""
-        ((_, paths),) = diff.changed_paths(self.path, [fix])
+        ((_, paths),) = git.changed_paths(self.path, [fix])
         patch, found, known = (
             self.patch(fix),
-            dict[str, diff.Fit](),
-            dict[diff.Files, bool](),
+            dict[str, git.Fit](),
+            dict[git.Files, bool](),
         )
         asked = tuple(shas)
-        having = diff.descendants(self.path, fix, asked)
+        having = git.descendants(self.path, fix, asked)
         for sha in asked:
             if sha in having:
-                found[sha] = diff.Fit.IN
+                found[sha] = git.Fit.IN
                 continue
             with self._lock:
-                files = diff.files_at(self._repository, sha, paths)
+                files = git.files_at(self._repository, sha, paths)
             if files not in known:
-                known[files] = diff.applies(self.path, patch, files)
-            found[sha] = diff.Fit.FITS if known[files] else diff.Fit.NOT
+                known[files] = git.applies(self.path, patch, files)
+            found[sha] = git.Fit.FITS if known[files] else git.Fit.NOT
         return found
 
     def _no_range(self, old: Revision, new: Revision) -> UsageError:

@@ -1,8 +1,11 @@
-"""The Buildbot service that holds the farm and upgrades its tables before schedulers start."""
+"""The Buildbot service that holds the farm and upgrades its tables, and its structured log."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +14,16 @@ from buildbot.util.twisted import async_to_deferred
 from twisted.internet.defer import Deferred
 from twisted.internet.task import LoopingCall
 from twisted.internet.threads import deferToThread
-from twisted.logger import Logger
+from twisted.logger import (
+    FileLogObserver,
+    FilteringLogObserver,
+    LogEvent,
+    Logger,
+    PredicateResult,
+    formatEvent,
+    globalLogPublisher,
+)
+from twisted.python.logfile import LogFile
 
 from buildbot_bench.core.condition import Hang
 from buildbot_bench.one_thread import limit_loaded
@@ -19,19 +31,22 @@ from buildbot_bench.plugin.broker.removed import BeforeBuilders
 from buildbot_bench.plugin.buildbot_fixes.hang_ups import outlive_hang_ups
 from buildbot_bench.plugin.buildbot_fixes.heartbeat import beat_on
 from buildbot_bench.plugin.farm import SERVICE_NAME, Farm
-from buildbot_bench.plugin.farm.first_repository import require_same_first
+from buildbot_bench.plugin.farm.histories import require_same_first
 from buildbot_bench.plugin.masters import Membership, StandingWork, put_back_own
-from buildbot_bench.plugin.operations.hangs import Heartbeat, keep_hang, stacks_file, stacks_of
-from buildbot_bench.plugin.operations.ports import keep_ports
+from buildbot_bench.plugin.operations.hangs import (
+    Heartbeat,
+    keep_hang,
+    keep_ports,
+    stacks_file,
+    stacks_of,
+)
 from buildbot_bench.plugin.outbox.operator_mails import write_hang
 from buildbot_bench.plugin.pages.histories import Histories
 from buildbot_bench.plugin.private_files import make_private
-from buildbot_bench.plugin.rest.comparisons import ComparisonResource
+from buildbot_bench.plugin.rest.comparisons import ComparisonResource, Testbed
 from buildbot_bench.plugin.rest.endpoints import register
 from buildbot_bench.plugin.rest.searches import BenchIncident, Search
-from buildbot_bench.plugin.rest.testbeds import Testbed
 from buildbot_bench.plugin.rest.views import BenchView
-from buildbot_bench.plugin.structured_log import StructuredLog
 from buildbot_bench.steady_timers import SteadyTimers
 from buildbot_bench.workflow import Workflow
 
@@ -171,3 +186,79 @@ class BenchService(BuildbotService):
         if not self._history_logged:
             self._history_logged = True
             _LOG.info("bench: History is read ahead: {series} series", series=kept)
+
+
+NAME = "bench.jsonl"
+# As many and as long as twistd.log's files are by default.
+MOST_BYTES, MOST_FILES = 10_000_000, 10
+PRIVATE = 0o600
+_OURS = "buildbot_bench."
+_MOST_CHARACTERS = 8192
+
+
+class StructuredLog:
+    """Writes the structured log into a directory while it is started."""
+
+    def __init__(self, directory: Path) -> None:
+        self._file = LogFile(
+            NAME,
+            str(directory),
+            rotateLength=MOST_BYTES,
+            maxRotatedFiles=MOST_FILES,
+            defaultMode=PRIVATE,
+        )
+        self._observer = FilteringLogObserver(
+            FileLogObserver(self._file, as_line), [_is_ours], lambda _event: None
+        )
+
+    def start(self) -> None:
+        """Write from now on."""
+        globalLogPublisher.addObserver(self._observer)
+
+    def stop(self) -> None:
+        """Write no more."""
+        globalLogPublisher.removeObserver(self._observer)
+        self._file.close()
+
+
+def _is_ours(event: LogEvent) -> Any:
+    ours = str(event.get("log_namespace", "")).startswith(_OURS)
+    return PredicateResult.yes if ours else PredicateResult.no
+
+
+def as_line(event: LogEvent) -> str:
+    """An event as one line of JSON; what is no text, number or truth value is written as text."""
+    failure = event.get("log_failure")
+    level = event.get("log_level")
+    line = {
+        "time": datetime.fromtimestamp(event["log_time"], tz=UTC).isoformat(),
+        "level": level.name if level else "info",
+        "module": str(event["log_namespace"]).removeprefix(_OURS),
+        "message": _bounded(formatEvent(event)),
+        **_fields(event),
+    }
+    if failure is not None:
+        line["failure"] = _bounded(failure.getTraceback())
+    return json.dumps(line) + "\n"
+
+
+def _fields(event: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: value if _is_plain(value) else _bounded(str(value))
+        for name, value in event.items()
+        if not name.startswith("log_") and name not in _OF_TWISTED
+    }
+
+
+def _is_plain(value: object) -> bool:
+    return isinstance(value, bool | int | None) or (isinstance(value, float) and isfinite(value))
+
+
+# What Twisted adds for observers of its older kind.
+_OF_TWISTED = frozenset(
+    ("message", "time", "system", "format", "isError", "failure", "why", "logLevel", "log_legacy")
+)
+
+
+def _bounded(text: str) -> str:
+    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}…"

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
 from buildbot_bench.core import figures
-from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.report import opinions, why_words, words
 from buildbot_bench.core.report.farm_mails import given_up_line, testbed_line
 from buildbot_bench.render import layout
+from buildbot_bench.shipped import shipped
 
 PAGE = "plugins/bench/glossary.html"
 """Where the page lies beneath the master's address."""
@@ -65,21 +64,6 @@ def fence(text: str) -> str:
     return f"{ticks}\n{text}\n{ticks}"
 
 
-_PACKAGE = Path(__file__).parent.parent
-_HOMES = (_PACKAGE / "_templates", _PACKAGE.parent / "templates")  # installed; in a checkout
-
-
-def templates() -> Path:
-    """The directory of the templates."""
-    for home in _HOMES:
-        if home.is_dir():
-            return home
-    raise UsageError(
-        f"no templates in {_HOMES[0]} nor in {_HOMES[1]}",
-        hint="install buildbot-bench again, or run from a whole checkout",
-    )
-
-
 @cache
 def environment() -> Environment:
     """The one Jinja2 environment: nothing is guessed, and HTML and SVG are escaped.
@@ -90,7 +74,7 @@ def environment() -> Environment:
     Buildbot's own does not escape, and a commit's subject is a stranger's text.
     """
     made = Environment(
-        loader=FileSystemLoader(templates()),
+        loader=FileSystemLoader(shipped("templates")),
         autoescape=select_autoescape(disabled_extensions=("txt", "md"), default=True),
         undefined=StrictUndefined,
         trim_blocks=True,

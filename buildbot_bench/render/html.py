@@ -1,22 +1,34 @@
-"""Reports, comparisons, the glossary and badges as HTML and SVG that load nothing."""
+"""Reports, comparisons, judged series, glossary and badges as HTML and SVG, with their pictures."""
 
 from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
+from statistics import median
 
 from markdown_it import MarkdownIt
 
 from buildbot_bench.core.compare import ComparisonReport, SeriesReport
 from buildbot_bench.core.compare.text import explanation, headline, image_lines, measured, table
-from buildbot_bench.core.report import Report
-from buildbot_bench.core.report.words import count
+from buildbot_bench.core.judge.recorded import JudgedSeries
+from buildbot_bench.core.model import learn
+from buildbot_bench.core.report import ImageValues, Level, Report, StepReport
+from buildbot_bench.core.report.words import count, quantity
+from buildbot_bench.core.sample import Iteration, Sample
 from buildbot_bench.render.environment import environment
 from buildbot_bench.render.mime import Picture
-from buildbot_bench.render.plots import BoxGroup, distribution
+from buildbot_bench.render.plots import (
+    BoxGroup,
+    HistoryMark,
+    HistoryMarkKind,
+    HistoryPoint,
+    distribution,
+    history,
+    posterior,
+)
 from buildbot_bench.shipped import shipped
 
 # Verdana at 11 px, on average; a picture inside an <img> cannot ask the browser.
@@ -141,3 +153,140 @@ def report_markdown(report: Report) -> str:
     """The whole report but its log of probes, as Markdown that ends in a newline."""
     template = environment().get_template("report.md")
     return template.render(report=report, setting=report.setting)
+
+
+_MOST_PLOTS = 100
+"""Chosen, not measured: a page that a browser still opens. Series with changes come first."""
+
+
+def judged_page(
+    judged: Sequence[JudgedSeries],
+    heading: Callable[[JudgedSeries], str],
+    sentences: Callable[[JudgedSeries], list[str]],
+) -> str:
+    """The whole page; every text in it is escaped, and nothing is loaded from elsewhere."""
+    ordered = sorted(judged, key=lambda one: not one.alarms)
+    shown = [
+        (heading(one), sentences(one) or ["no change"], _plot(one) if n < _MOST_PLOTS else None)
+        for n, one in enumerate(ordered)
+    ]
+    return environment().get_template("judged.html").render(series=shown, source=held)
+
+
+def _plot(one: JudgedSeries) -> Picture | None:
+    """The values over the revisions, a level between two changes; None where no value is."""
+    series = one.series
+    points = [
+        HistoryPoint(position=place, label=point.label, values=point.values)
+        for place, point in enumerate(series.points)
+    ]
+    marks = [
+        HistoryMark(
+            position=alarm.began, kind=HistoryMarkKind.CULPRIT, text=f"{100 * alarm.effect:+.1f} %"
+        )
+        for _, alarm in one.alarms
+    ]
+    if not points:
+        return None
+    noise = learn(
+        [
+            Sample(
+                label=point.label,
+                position=point.position,
+                metric=series.metric,
+                iterations=tuple(Iteration(value=value) for value in point.values),
+            )
+            for point in points
+        ]
+    )
+    metric = replace(series.metric, name=series.name[:40])
+    return Picture(
+        name="series.png",
+        png=history(points, metric, title=series.name, sigma=noise.sigma_build, marks=marks),
+        alternative=f"{series.name}: {len(points)} revisions, {len(marks)} changes",
+    )
+
+
+# More boxes than this are no longer told apart at a mail's width.
+_MOST_GROUPS = 12
+# A course of fewer measurements tells nothing that the log does not.
+_FEWEST_STAGES = 4
+
+
+def pictures_of(report: Report) -> tuple[Picture, ...]:
+    """How the values next to the step are spread, and how the search came there; may be none."""
+    step = report.headline
+    if step is None or not report.measured:
+        return ()
+    found = [_distribution(report, step)]
+    if len(report.stages) >= _FEWEST_STAGES:
+        found.append(_posterior(report, step))
+    return tuple(found)
+
+
+def illustrated_fragment(report: Report) -> ReportFragment:
+    """The report as a part of a page, with its pictures."""
+    return report_fragment(report, pictures_of(report))
+
+
+def history_picture(
+    report: Report, points: Sequence[HistoryPoint], marks: Sequence[HistoryMark], sigma: float
+) -> Picture:
+    """The series in which a report's step lies; `points` and `sigma` are those of `history`."""
+    setting = report.setting
+    title = f"{setting.workload} on {setting.testbed} over {len(points)} revisions"
+    caption = ", ".join(f"{mark.kind.value} {mark.text}" for mark in marks) or "nothing marked"
+    return Picture(
+        name="history.png",
+        png=history(points, setting.metric, title=title, sigma=sigma, marks=marks),
+        alternative=f"{title}, {points[0].label} to {points[-1].label}: {caption}",
+    )
+
+
+def _distribution(report: Report, step: StepReport) -> Picture:
+    setting = report.setting
+    groups = [
+        BoxGroup(
+            label=one.label if not one.image else f"{one.label}/{one.image}",
+            values=one.values,
+            side="" if one.level is Level.OTHER else one.level.value,
+        )
+        for one in _nearest(report, step)
+    ]
+    title = f"{setting.workload} on {setting.testbed}: {setting.item.iteration}s of each revision"
+    caption = "; ".join(
+        f"{group.label} median {quantity(median(group.values))}" for group in groups
+    )
+    return Picture(
+        name="distribution.png",
+        png=distribution(groups, setting.metric, title=title),
+        alternative=f"{title}, in {setting.metric.unit}: {caption}",
+    )
+
+
+def _posterior(report: Report, step: StepReport) -> Picture:
+    title = f"The search of {report.old.label} to {report.new.label}"
+    first = report.old.position
+    sure = [step.new, *(other.new for other in report.other_steps if other.sure)]
+    last = report.stages[-1]
+    return Picture(
+        name="search.png",
+        png=posterior(
+            report.stages,
+            report.commits,
+            title=title,
+            ends=(report.old.label, report.new.label),
+            culprits={new.position - first: new.label for new in sure},
+        ),
+        alternative=(
+            f"{title}: {count(len(report.stages), 'measurement')} left "
+            f"{count(last.left, 'commit')} of {report.commits} under suspicion"
+        ),
+    )
+
+
+def _nearest(report: Report, step: StepReport) -> list[ImageValues]:
+    """The images nearest to the step, in the order of the range."""
+    middle = (step.old.position + step.new.position) / 2 - report.old.position
+    ranked = sorted(report.measured, key=lambda one: abs(one.position - middle))
+    return sorted(ranked[:_MOST_GROUPS], key=lambda one: (one.position, one.image))

@@ -6,17 +6,13 @@ import inspect
 import re
 from collections.abc import Iterator
 
-from buildbot_bench.plugin.rest import (
-    comparisons,
-    samples,
-    searches,
-    testbeds,
-    views,
-)
+from buildbot.data.base import ResourceType
+
+from buildbot_bench.plugin.rest import comparisons, searches, views
 from buildbot_bench.plugin.rest.endpoints import BenchEndpoint
 from manual.reference.myst import code, plain
 
-_MODULES = (comparisons, samples, searches, testbeds, views)
+_MODULES = (comparisons, searches, views)
 # Buildbot writes a number in a path as n:NAME and a text as s:NAME.
 _PLACE = re.compile(r"[a-z]:(\w+)")
 
@@ -26,8 +22,9 @@ def rest_text() -> str:
     found = {
         path: one
         for module in _MODULES
-        for one in vars(module).values()
-        if inspect.isclass(one) and issubclass(one, BenchEndpoint) and "pathPatterns" in vars(one)
+        for kind in vars(module).values()
+        if inspect.isclass(kind) and issubclass(kind, ResourceType)
+        for one in kind.endpoints
         for path in one.pathPatterns
     }
     return "\n\n".join(part for path in sorted(found) for part in _resource(path, found[path]))

@@ -10,8 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from buildbot_bench.archives.apart import contents_apart
-from buildbot_bench.archives.contents import contents
+from buildbot_bench.archives.contents import contents, contents_apart
 from buildbot_bench.core.errors import UntestableRevision
 from buildbot_bench.core.limits import KERNEL_ARCHIVE, KIB, MIB
 from buildbot_bench.lab.files import sha256

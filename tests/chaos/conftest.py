@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from buildbot_bench.demo.processes import free_port
 from tests.chaos.disk import FarmDisk, disk_in
 from tests.chaos.packet_loss import PacketLoss
+from tests.ports import free_port
 
 
 def _lacks_disk() -> str:

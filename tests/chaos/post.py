@@ -8,8 +8,8 @@ from email import message_from_bytes, policy
 
 from aiosmtpd.controller import Controller
 
-from buildbot_bench.demo.processes import free_port
 from tests.fakes.smtp import HOST, READY_S, Postmaster
+from tests.ports import free_port
 
 
 @dataclass(frozen=True, kw_only=True)

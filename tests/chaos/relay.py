@@ -6,7 +6,7 @@ import asyncio
 import threading
 from contextlib import suppress
 
-from buildbot_bench.demo.processes import free_port
+from tests.ports import free_port
 
 HOST = "127.0.0.1"
 _CHUNK = 1 << 16  # bytes

@@ -14,11 +14,12 @@ from pathlib import Path
 import httpx
 
 from buildbot_bench.demo.farm import LocalFarm
-from buildbot_bench.demo.processes import Child, answers, free_port
+from buildbot_bench.demo.processes import Child, answers
 from tests.asking import ASKED
 from tests.chaos import stacks
 from tests.crossbar_router import Router
 from tests.e2e.replay_farm import API, DEADLINE_S, History, ReplayFarm, Row, Shape, T
+from tests.ports import free_port
 
 BROKER = """\
 SELECT masterid FROM bench_lease

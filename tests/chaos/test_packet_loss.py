@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from buildbot_bench.demo.processes import free_port
 from tests.chaos.packet_loss import PacketLoss
 from tests.chaos.relay import HOST
+from tests.ports import free_port
 
 
 @pytest.fixture

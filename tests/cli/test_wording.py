@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from buildbot_bench.api.searches import ForecastShown, ProbeShown, SearchShown
+from buildbot_bench.api.answers import ForecastShown, Nouns, ProbeShown, SearchShown
 from buildbot_bench.api.states import SearchState
-from buildbot_bench.api.texts import Nouns
 from buildbot_bench.cli.answers import understood
 from buildbot_bench.cli.console import exit_status
 from buildbot_bench.cli.live import range_bar

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from buildbot_bench.core.compare.notes import left_out
+from buildbot_bench.core.compare.variants import left_out
 from buildbot_bench.core.item import ItemUnderTest, item_of
 from buildbot_bench.lab.command.machine import machine_facts
 from buildbot_bench.lab.command.settings import CommandWorkload

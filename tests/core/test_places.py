@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from buildbot_bench.core.profile import path_in_git, tidy_packets, tidy_places
-from buildbot_bench.core.profile.places import MOST_PLACES
+from buildbot_bench.core.profile.model import MOST_PLACES
 
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),

@@ -12,8 +12,9 @@ from collections.abc import Iterator
 import pytest
 
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.demo.processes import NOTE, Child, answers, free_port, wait_until
+from buildbot_bench.demo.processes import NOTE, Child, answers, wait_until
 from buildbot_bench.lab.locks import take_lock
+from tests.ports import free_port
 
 READY = "print('ready', flush=True)"
 SLEEP = f"{READY}; import time; time.sleep(600)"

@@ -142,7 +142,7 @@ def test_a_signal_that_is_ignored_stays_so(home, keeper):
 
 def test_what_was_left_over_is_told_and_ended(home, keeper):
     process = keeper(POLITE, STUBBORN)
-    watchdog = [pid for pid in children_of(process.pid) if b"watchdog" in command_of(pid)]
+    watchdog = [pid for pid in children_of(process.pid) if b"demo.watching" in command_of(pid)]
     for pid in (*watchdog, process.pid):
         os.kill(pid, signal.SIGKILL)
     process.wait(SOON_S)

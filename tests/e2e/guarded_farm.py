@@ -13,10 +13,11 @@ from pathlib import Path
 import httpx
 
 from buildbot_bench.demo.certificates import make_certificates
-from buildbot_bench.demo.processes import answers, free_port, wait_until
+from buildbot_bench.demo.processes import answers, wait_until
 from tests.asking import ASKED
 from tests.e2e.replay_farm import ReplayFarm
 from tests.fakes.oauth_sites import SECRET
+from tests.ports import free_port
 from tests.readme import CHECKOUT
 
 NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin")

@@ -7,9 +7,10 @@ from email.message import EmailMessage
 from pathlib import Path
 from typing import Self
 
-from buildbot_bench.demo.processes import answers, free_port, wait_until
+from buildbot_bench.demo.processes import answers, wait_until
 from buildbot_bench.demo.scenario import sink
 from tests.e2e.replay_farm import ReplayFarm
+from tests.ports import free_port
 
 
 class Inbox:

@@ -25,9 +25,9 @@ import sqlalchemy as sa
 
 from buildbot_bench.demo.farm import USER, FarmPlan, LocalFarm
 from buildbot_bench.demo.generated_history import publish
-from buildbot_bench.demo.processes import free_port
 from buildbot_bench.lab.job import Job
 from tests.asking import ASKED, pause
+from tests.ports import free_port
 from tests.readme import CHECKOUT
 
 # Long enough for a machine on which many others work; only a failing test waits for it.

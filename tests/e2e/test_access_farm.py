@@ -18,7 +18,7 @@ import pytest
 
 from buildbot_bench.demo.certificates import make_certificates
 from buildbot_bench.demo.farm import USER
-from buildbot_bench.plugin.operations.ports import read_ports
+from buildbot_bench.plugin.operations.hangs import read_ports
 from tests.asking import ASKED
 from tests.chromium import CHROMIUM, Page, chromium
 from tests.contracts.subject import post

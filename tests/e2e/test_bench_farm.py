@@ -16,8 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from buildbot_bench.demo.processes import answers, free_port
+from buildbot_bench.demo.processes import answers
 from tests.e2e.replay_farm import DEADLINE_S, end_processes_in, processes_in
+from tests.ports import free_port
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 
@@ -118,7 +119,7 @@ def test_the_farm_ends_in_order_when_it_is_told_to(directory: Path, number: sign
 
 def test_a_farm_that_was_left_over_is_ended_by_the_next_start(directory: Path) -> None:
     terminal = Terminal(directory)
-    watchdogs = [pid for pid in processes_in(directory) if b"watchdog" in _command(pid)]
+    watchdogs = [pid for pid in processes_in(directory) if b"demo.watching" in _command(pid)]
     assert len(watchdogs) == 1
     for pid in (*watchdogs, terminal.keeper):
         os.kill(pid, signal.SIGKILL)

@@ -14,10 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from buildbot_bench.core.sharing import Weights, waits_at_most_s
+from buildbot_bench.core.sharing import Weights
 from buildbot_bench.demo.farm import USER
 from tests.e2e.histories import numbered_history, record
 from tests.e2e.replay_farm import ReplayFarm, Shape
+from tests.fakes.fairness import waits_at_most_s
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 

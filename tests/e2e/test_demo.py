@@ -19,8 +19,8 @@ import pytest
 
 from buildbot_bench.demo import scenario
 from buildbot_bench.demo.generated_history import CRASHES, DOES_NOT_COMPILE
-from buildbot_bench.demo.processes import free_port
 from tests.e2e.replay_farm import DEADLINE_S, end_processes_in, processes_in
+from tests.ports import free_port
 from tests.readme import CHECKOUT
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1200)]

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from buildbot_bench.demo.processes import free_port
 from tests.e2e.checks import steps_of
 from tests.e2e.replay_farm import ReplayFarm, Shape
+from tests.ports import free_port
 from tests.readme import block_with, of, run
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]

@@ -14,11 +14,12 @@ import httpx
 import pytest
 
 from buildbot_bench.demo.generated_history import LABELS, make_embedded_history, publish
-from buildbot_bench.demo.processes import answers, free_port
+from buildbot_bench.demo.processes import answers
 from tests.crossbar_router import crossbar
 from tests.e2e.inbox import Inbox
 from tests.e2e.made_farm import MadeFarm
 from tests.e2e.replay_farm import end_processes_in
+from tests.ports import free_port
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from buildbot_bench.demo.processes import free_port
 from tests.e2e.replay_farm import end_processes_in
 from tests.installed import Environment, build_wheel
+from tests.ports import free_port
 from tests.readme import CHECKOUT, commands
 
 pytestmark = pytest.mark.e2e
@@ -164,7 +164,7 @@ def test_the_wheel_brings_templates_pages_and_recorded_data_along(installed) -> 
     for name in ("master.cfg", "bench.yml"):
         assert (packages / "_shipped" / name).is_file()
     for here, there in (
-        (CHECKOUT / "templates", packages / "_templates"),
+        (CHECKOUT / "templates", packages / "_shipped" / "templates"),
         (CHECKOUT / "workers", packages / "_shipped" / "workers"),
         (CHECKOUT / "buildbot_bench", packages),
     ):
@@ -172,7 +172,7 @@ def test_the_wheel_brings_templates_pages_and_recorded_data_along(installed) -> 
         ours = {path for path in files if "__pycache__" not in path.parts}
         assert {path for path in ours if not (there / path).is_file()} == set()
     program = (
-        "from buildbot_bench.render.environment import templates, environment as e; "
+        "from buildbot_bench.render.environment import environment as e; "
         "print(*[e().get_template(n).name for n in e().list_templates()])"
     )
     done = installed("master,postgresql").run("python", "-c", program)

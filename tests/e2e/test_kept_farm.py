@@ -13,10 +13,10 @@ from uuid import uuid4
 import pytest
 import sqlalchemy as sa
 
-from buildbot_bench.demo.processes import free_port
 from tests.databases import postgresql_server
 from tests.e2e.made_farm import BIN, MadeFarm
 from tests.e2e.replay_farm import end_processes_in
+from tests.ports import free_port
 from tests.readme import CHECKOUT, KEPT, RUN_BLOCKS, on
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1500)]

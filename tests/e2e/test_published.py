@@ -20,11 +20,12 @@ import httpx
 import pytest
 
 from buildbot_bench.core.wire import RECORDED_BOOTS
-from buildbot_bench.demo.processes import free_port, wait_until
+from buildbot_bench.demo.processes import wait_until
 from tests.asking import ASKED
 from tests.chromium import CHROMIUM, chromium
 from tests.e2e.browsing import BROKEN_WORDS, CLIPPED, OVERHANG, SIZES, keep, show, text
 from tests.e2e.replay_farm import DEADLINE_S, end_processes_in
+from tests.ports import free_port
 from tests.readme import block_with, blocks
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1200)]

@@ -20,9 +20,9 @@ import httpx
 import pytest
 
 from buildbot_bench.demo.generated_history import LABELS, make_embedded_history, publish
-from buildbot_bench.demo.processes import free_port
 from tests.asking import ASKED
 from tests.e2e.replay_farm import end_processes_in
+from tests.ports import free_port
 from tests.readme import CHECKOUT, block_with
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from buildbot_bench.plugin.broker.alarms import Recoveries
 from buildbot_bench.plugin.broker.breakages import Breakages
 from buildbot_bench.plugin.broker.collect import Collector
-from buildbot_bench.plugin.broker.recoveries import Recoveries
 from tests.fakes.past import Past
 
 ERROR = "sys/net/if.c:12:3: error: use of undeclared identifier 'oops'"

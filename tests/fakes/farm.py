@@ -16,7 +16,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Self
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from buildbot_bench.demo.processes import free_port
 from tests.fakes.rehearsal import (
     INVALID_PARAMS,
     NOT_YET,
@@ -29,6 +28,7 @@ from tests.fakes.rehearsal import (
     RefusalError,
     forecast,
 )
+from tests.ports import free_port
 
 
 @dataclass

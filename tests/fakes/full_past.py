@@ -16,8 +16,7 @@ from buildbot_bench.core.search import Answer, Slope, SlopePart, Step
 from buildbot_bench.core.sharing import PersonPriority, Served
 from buildbot_bench.plugin.broker.quarantine import end_quarantine
 from buildbot_bench.plugin.db.ab_test_rows import AbTestImage, AbTestRow, AbTestVariant, NewAbTest
-from buildbot_bench.plugin.db.finding_rows import NewJudgement, VerdictGrounds
-from buildbot_bench.plugin.db.incident_rows import Recovery
+from buildbot_bench.plugin.db.finding_rows import NewJudgement, Recovery, VerdictGrounds
 from buildbot_bench.plugin.db.leases import BROKER
 from buildbot_bench.plugin.db.rows import ImageRow, NewCommit
 from buildbot_bench.plugin.db.states import (

@@ -11,8 +11,14 @@ from itertools import count
 from random import Random
 
 from buildbot_bench.core.search import Answer
-from buildbot_bench.plugin.db.finding_rows import JudgementRow, NewJudgement, NewSearch, SearchRow
-from buildbot_bench.plugin.db.incident_rows import IncidentSeriesRow, NewIncidentSeries
+from buildbot_bench.plugin.db.finding_rows import (
+    IncidentSeriesRow,
+    JudgementRow,
+    NewIncidentSeries,
+    NewJudgement,
+    NewSearch,
+    SearchRow,
+)
 from buildbot_bench.plugin.db.rows import ImageRow, NewCommit, ProbeRequest, ProbeRow
 from buildbot_bench.plugin.db.states import JudgementState, ProbeReason, SearchReason
 from buildbot_bench.plugin.farm import Farm

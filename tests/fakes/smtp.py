@@ -16,7 +16,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from buildbot_bench.demo.processes import free_port
+from tests.ports import free_port
 
 HOST = "127.0.0.1"
 READY_S = 60.0  # on a busy machine

@@ -13,8 +13,7 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 
-from buildbot_bench.api.comparisons import ComparisonShown
-from buildbot_bench.api.searches import ForecastShown, ProbeShown, SearchShown
+from buildbot_bench.api.answers import ComparisonShown, ForecastShown, ProbeShown, SearchShown
 from buildbot_bench.archives.contents import contents
 from buildbot_bench.cli.answers import understood
 from buildbot_bench.cli.bisect import parse_bisect
@@ -28,8 +27,7 @@ from buildbot_bench.core.legible import long_line, one_line, several_lines, spel
 from buildbot_bench.core.manifest import parse_manifest
 from buildbot_bench.core.neutral import neutral_digest
 from buildbot_bench.core.patch import read_diff
-from buildbot_bench.core.profile.formats import parse_folded
-from buildbot_bench.core.profile.pmc_graph import parse_pmc_graph
+from buildbot_bench.core.profile.formats import parse_folded, parse_pmc_graph
 from buildbot_bench.core.read_files import parse_read_files
 from buildbot_bench.core.revision import parse_spec
 from buildbot_bench.core.run_logs import split_logs

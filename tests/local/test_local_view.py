@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from buildbot_bench.api.searches import SearchShown
+from buildbot_bench.api.answers import SearchShown
 from buildbot_bench.cli.live import SearchSeen
 from buildbot_bench.cli.local_view import LocalView
 from buildbot_bench.cli.wording import remaining_text

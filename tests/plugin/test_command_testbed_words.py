@@ -21,14 +21,13 @@ from buildbot_bench.plugin.db.states import SearchKind
 from buildbot_bench.plugin.queries.breakage_views import breakage_report, recovery_report
 from buildbot_bench.plugin.queries.commit_views import commit
 from buildbot_bench.plugin.queries.comparisons import ComparisonViews
-from buildbot_bench.plugin.queries.lab import lab
-from buildbot_bench.plugin.queries.overview import overview
+from buildbot_bench.plugin.queries.overview import lab, overview
 from buildbot_bench.plugin.queries.reports import report_of
 from buildbot_bench.plugin.queries.searches import SearchViews
 from buildbot_bench.plugin.requests.comparison_requests import ComparisonRequests
 from buildbot_bench.plugin.rest.views import no_ops
 from buildbot_bench.render.html import report_html, report_markdown
-from buildbot_bench.render.notices import (
+from buildbot_bench.render.message import (
     notice_html,
     notice_text,
 )

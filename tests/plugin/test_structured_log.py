@@ -9,7 +9,7 @@ import pytest
 from twisted.logger import Logger
 
 from buildbot_bench.plugin.broker.searching import Searching
-from buildbot_bench.plugin.structured_log import NAME, PRIVATE, StructuredLog
+from buildbot_bench.plugin.service import NAME, PRIVATE, StructuredLog
 
 OURS = Logger(namespace="buildbot_bench.plugin.broker.collect")
 

@@ -7,9 +7,8 @@ import pytest
 
 from buildbot_bench.core.json_model import to_json
 from buildbot_bench.core.metric import Metric
-from buildbot_bench.render.html import report_html, report_markdown
+from buildbot_bench.render.html import pictures_of, report_html, report_markdown
 from buildbot_bench.render.message import compose_message
-from buildbot_bench.render.pictures import pictures_of
 from buildbot_bench.render.text import report_text
 from tests.fakes import reports
 

@@ -8,8 +8,7 @@ from buildbot_bench.core.model import COUNTED
 from buildbot_bench.core.profile import EXECUTED, Profile, Stack
 from buildbot_bench.core.report import Capture, Captures, Context, Report, compose
 from buildbot_bench.core.sample import INSTRUCTIONS_PER_PACKET
-from buildbot_bench.render.html import report_html, report_markdown
-from buildbot_bench.render.pictures import history_picture, pictures_of
+from buildbot_bench.render.html import history_picture, pictures_of, report_html, report_markdown
 from buildbot_bench.render.plots import HistoryPoint
 from buildbot_bench.render.text import report_text
 from tests.fakes import reports

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from buildbot_bench.core.links import Links
-from buildbot_bench.render.notices import (
+from buildbot_bench.render.message import (
     breakage_fragment,
     notice_html,
     notice_text,

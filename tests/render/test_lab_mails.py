@@ -12,12 +12,12 @@ from buildbot_bench.core.health import ChartPolicy, Round, RoundSpread, chart
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.legible import display_width
 from buildbot_bench.render.layout import WIDTH
-from buildbot_bench.render.mime import Envelope, Picture
-from buildbot_bench.render.notices import (
+from buildbot_bench.render.message import (
     compose_notice,
     notice_html,
     notice_text,
 )
+from buildbot_bench.render.mime import Envelope, Picture
 from buildbot_bench.render.plots import Format, control
 from tests.fakes import labs
 

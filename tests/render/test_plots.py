@@ -12,7 +12,7 @@ import pytest
 from buildbot_bench.core.report import SearchStage
 from buildbot_bench.core.sample import PACKETS_PER_CPU_SECOND, PPS
 from buildbot_bench.core.search import Suspect
-from buildbot_bench.render.pictures import pictures_of
+from buildbot_bench.render.html import pictures_of
 from buildbot_bench.render.plots import (
     BoxGroup,
     Format,

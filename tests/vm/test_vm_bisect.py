@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from buildbot_bench.demo.cli import HANGS, PANICS, SLIGHTLY_SLOWER, SLOWER
-from buildbot_bench.demo.processes import free_port
 from tests.e2e.replay_farm import end_processes_in
 from tests.fakes.vm_kernels import need_machine
+from tests.ports import free_port
 from tests.readme import of
 
 pytestmark = [pytest.mark.vm, pytest.mark.timeout(900)]

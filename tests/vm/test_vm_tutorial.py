@@ -16,10 +16,10 @@ from pathlib import Path
 
 import pytest
 
-from buildbot_bench.demo.processes import free_port
 from tests.e2e.replay_farm import end_processes_in
 from tests.fakes.freebsd_forwarder import make_forwarder
 from tests.fakes.vm_kernels import need_machine
+from tests.ports import free_port
 from tests.readme import CHECKOUT, FOLLOWED_WITH_A_MACHINE, RUN_BLOCKS, on
 
 pytestmark = [pytest.mark.vm, pytest.mark.timeout(900)]

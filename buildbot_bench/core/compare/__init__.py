@@ -23,7 +23,6 @@ from buildbot_bench.core.compare.model import (
     Verdict,
     title_of,
 )
-from buildbot_bench.core.compare.notes import epoch_name, left_out, of_newest_epoch, recorded_boots
 from buildbot_bench.core.compare.published import SetUpRow, capture_name, set_ups
 from buildbot_bench.core.compare.report import compose_comparison, outcome_of
 from buildbot_bench.core.compare.schedule import (
@@ -43,7 +42,11 @@ from buildbot_bench.core.compare.variants import (
     Identity,
     check_identities,
     check_written,
+    epoch_name,
+    left_out,
     no_op,
+    of_newest_epoch,
+    recorded_boots,
     same_as,
     why_one_image,
 )

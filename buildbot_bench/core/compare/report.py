@@ -18,9 +18,9 @@ from buildbot_bench.core.compare.model import (
     VariantChange,
     Verdict,
 )
-from buildbot_bench.core.compare.notes import recorded_notes
 from buildbot_bench.core.compare.schedule import delays, passes
 from buildbot_bench.core.compare.text import outcome, verdict_text
+from buildbot_bench.core.compare.variants import recorded_notes
 from buildbot_bench.core.compare.verdict import (
     Better,
     ComparedSides,

@@ -20,13 +20,16 @@ from buildbot_bench.core.incident.model import (
     Trial,
     TrialOutcome,
 )
-from buildbot_bench.core.incident.recovery import LevelReturn, returned_level
-from buildbot_bench.core.incident.relation import AlarmedSeries, is_worse, may_share_a_change
-from buildbot_bench.core.incident.score import (
+from buildbot_bench.core.incident.relation import (
+    AlarmedSeries,
+    LevelReturn,
     bits_per_boot,
     bits_to_find,
     information_per_second,
+    is_worse,
     is_worth_moving,
+    may_share_a_change,
+    returned_level,
 )
 
 __all__ = [

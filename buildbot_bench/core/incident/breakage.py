@@ -20,11 +20,12 @@ from buildbot_bench.core.incident.model import (
     BreakagePolicy,
     BrokenTip,
     Ending,
+    FloatArray,
     Mended,
     Trial,
     TrialOutcome,
+    place_posterior,
 )
-from buildbot_bench.core.incident.rates import FloatArray, place_posterior
 from buildbot_bench.core.search.model import Measure
 
 _PLAIN = BreakagePolicy()

@@ -6,10 +6,18 @@ from buildbot_bench.core.profile.formats import (
     format_gprof,
     format_pmc_graph,
     parse_folded,
+    parse_pmc_graph,
 )
-from buildbot_bench.core.profile.model import EXECUTED, MOSTLY_IDLE, Profile, Stack, require_traffic
-from buildbot_bench.core.profile.places import path_in_git, tidy_packets, tidy_places
-from buildbot_bench.core.profile.pmc_graph import parse_pmc_graph
+from buildbot_bench.core.profile.model import (
+    EXECUTED,
+    MOSTLY_IDLE,
+    Profile,
+    Stack,
+    path_in_git,
+    require_traffic,
+    tidy_packets,
+    tidy_places,
+)
 from buildbot_bench.core.profile.symbols import (
     CALLCHAIN_DEPTH,
     Cycles,

@@ -15,7 +15,7 @@ from unidiff.patch import Hunk, PatchedFile
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.patch import read_diff
-from buildbot_bench.core.profile.places import lies_in
+from buildbot_bench.core.profile.model import lies_in
 
 _WORD = re.compile(r"[A-Za-z_]\w{0,200}", re.ASCII)
 _CALLED = re.compile(r"([A-Za-z_]\w{0,200})\s*\(", re.ASCII)

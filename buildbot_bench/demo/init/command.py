@@ -10,6 +10,7 @@ from getpass import getuser
 from pathlib import Path
 from typing import Any
 
+from buildbot_bench.cli.option_values import a_path
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.demo.init.answers import (
@@ -23,7 +24,6 @@ from buildbot_bench.demo.init.answers import (
     check,
     database_url,
 )
-from buildbot_bench.demo.paths import a_path
 
 _ROUTER = "ws://127.0.0.1:8080"
 _SMTP_PORT = 25

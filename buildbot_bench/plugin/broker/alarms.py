@@ -1,23 +1,30 @@
-"""The search for an alarm: a known one, one of a related series that it joins, or a new one.
-
-Alarms of related series are one incident with one search, on the series that gives most information
-per second of the lab. A search that has hardly begun moves to a later, better series.
-"""
+"""The alarms that one incident explains, and the recoveries by which incidents end."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 
 from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.branches import repository_of
-from buildbot_bench.core.incident import AlarmedSeries, is_worth_moving
+from buildbot_bench.core.incident import AlarmedSeries, is_worth_moving, mended, returned_level
+from buildbot_bench.core.sample import Metric, Sample
+from buildbot_bench.core.search import Step
 from buildbot_bench.plugin.broker.ask import cancel_probes
-from buildbot_bench.plugin.db.finding_rows import NewSearch, SearchRow
-from buildbot_bench.plugin.db.incident_rows import NewIncidentSeries, RaisedAlarm
-from buildbot_bench.plugin.db.states import SearchReason
+from buildbot_bench.plugin.broker.breakages import KINDS
+from buildbot_bench.plugin.db.finding_rows import (
+    JudgementRow,
+    NewIncidentSeries,
+    NewSearch,
+    RaisedAlarm,
+    Recovery,
+    SearchRow,
+)
+from buildbot_bench.plugin.db.states import JudgementState, SearchKind, SearchReason
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.farm import for_each
 from buildbot_bench.plugin.farm.series import least_loaded, series_at, testbed_of
+from buildbot_bench.plugin.queries.breakages import Watched, tried
 from buildbot_bench.plugin.queries.incidents import (
     GIVEN_UP,
     alarmed_by,
@@ -26,7 +33,7 @@ from buildbot_bench.plugin.queries.incidents import (
     is_of,
     score_of,
 )
-from buildbot_bench.plugin.queries.judgements import said_noise
+from buildbot_bench.plugin.queries.judgements import said_noise, said_settled
 
 
 async def search_of(
@@ -163,3 +170,149 @@ async def _move(farm: Farm, search: SearchRow, alarm: RaisedAlarm) -> SearchRow 
         where = f"search {search.id} goes on with {alarm.workload} on {alarm.testbed}"
         await cancel_probes(farm, probes, where)
     return moved
+
+
+class Recoveries:
+    """Writes into the row of each search that found something how that ended, once it has."""
+
+    def __init__(self, farm: Farm) -> None:
+        self._farm = farm
+        # What was held against a regression and is not its end; a judgement that is judged anew
+        # is another one.
+        self._refuted: set[tuple[int, int, int]] = set()
+        self._seen: object = None
+
+    async def advance(self) -> None:
+        """Look at each incident that is open."""
+        broken = await self._farm.store.searches(states=(SearchState.FOUND,), kinds=KINDS)
+        still_broken = [search for search in broken if search.recovery is None]
+        await for_each(still_broken, self._look_at_branch, "the end of breakage")
+        findings = await self._farm.store.version_of_findings()
+        if findings == self._seen:
+            return
+        found = await self._farm.store.searches(
+            states=(SearchState.FOUND,), kinds=(SearchKind.EFFECT,)
+        )
+        # What was expected, or noise, is over by what people said of it.
+        over = await said_settled(self._farm)
+        slower = [one for one in found if one.recovery is None and one.id not in over]
+        better = await self._farm.store.judgements(state=JudgementState.IMPROVEMENT)
+        self._better: dict[tuple[str, str], list[JudgementRow]] = {}
+        for row in sorted(better, key=lambda row: row.new_position):
+            self._better.setdefault((row.testbed, row.workload), []).append(row)
+        self._seen = findings
+        await for_each(slower if better else (), self._look, "the end of search")
+
+    async def _look_at_branch(self, search: SearchRow) -> None:
+        if search.breakage is None:
+            return
+        newest = await self._farm.store.newest_commit(search.branch)
+        since = search.old_position + search.breakage.new
+        last = max(newest.position if newest else since, since)
+        later = await tried(self._farm, Watched.of(search), since, last)
+        if (found := mended(later.trials, since)) is None:
+            return
+        sides = {image.position: image for image in later.images}
+        old, new = sides[found.old], sides[found.new]
+        await self._close(
+            search,
+            Recovery(
+                old_sha=old.sha,
+                old_label=old.label,
+                old_position=old.position,
+                new_sha=new.sha,
+                new_label=new.label,
+                new_position=new.position,
+                at_s=self._farm.now(),
+            ),
+        )
+
+    async def _look(self, search: SearchRow) -> None:
+        seen, self._seen = self._seen, None  # which stays so where the look fails: it comes again
+        await self._look_at_level(search)
+        self._seen = seen
+
+    async def _look_at_level(self, search: SearchRow) -> None:
+        step = worst_step(search)
+        if step is None:
+            return
+        culprit = search.old_position + step.new
+        for row in self._better.get((search.testbed, search.workload), ()):
+            seen = (search.id, row.id, row.version)
+            same = row.branch in {search.branch, None}
+            if not same or row.new_position <= culprit or seen in self._refuted:
+                continue
+            recovery = await self._level_is_back(search, step, row)
+            if recovery is not None:
+                await self._close(search, recovery)
+                return
+            self._refuted.add(seen)
+
+    async def _level_is_back(
+        self, search: SearchRow, step: Step, row: JudgementRow
+    ) -> Recovery | None:
+        before = await self._samples(search, search.old_position, search.old_position + step.old)
+        now = await self._samples(search, row.new_position, row.new_position)
+        if not now:
+            return None
+        metric, epoch = now[-1].metric, now[-1].epoch
+        level = returned_level(
+            _values(before, metric, epoch),
+            _values(now, metric, epoch),
+            effect=step.effect,
+            min_effect=search.min_effect,
+            higher_is_better=metric.higher_is_better,
+        )
+        if level is None or not level.back:
+            return None
+        return await self._recovery(search, step, row, level.difference)
+
+    async def _recovery(
+        self, search: SearchRow, step: Step, row: JudgementRow, difference: float
+    ) -> Recovery | None:
+        store = self._farm.store
+        old_position = max(row.old_position, search.old_position + step.new)
+        old = await store.image_at(search.branch, old_position)
+        new = await store.image_at(search.branch, row.new_position)
+        if old is None or new is None:
+            return None
+        return Recovery(
+            old_sha=old.sha,
+            old_label=old.label,
+            old_position=old.position,
+            new_sha=new.sha,
+            new_label=new.label,
+            new_position=new.position,
+            at_s=self._farm.now(),
+            difference=difference,
+        )
+
+    async def _samples(self, search: SearchRow, first: int, last: int) -> list[Sample]:
+        return await self._farm.store.samples(
+            testbed=search.testbed,
+            workload=search.workload,
+            first_position=first,
+            last_position=last,
+            unit=search.unit or None,
+            branch=search.branch,
+        )
+
+    async def _close(self, search: SearchRow, recovery: Recovery) -> None:
+        await self._farm.store.change(search, recovery=recovery)
+
+
+def worst_step(search: SearchRow) -> Step | None:
+    """The largest step for the worse that a search is sure of: the one that people hear of."""
+    steps = [
+        step
+        for step in search.steps
+        if step.effect and search.makes_worse(step.effect) and step.probability >= 1 - search.error
+    ]
+    return max(steps, key=lambda step: abs(step.effect), default=None)
+
+
+def _values(samples: Sequence[Sample], metric: Metric, epoch: str) -> tuple[float, ...]:
+    """All boots of the newest revision that was measured in a metric and epoch."""
+    fitting = [s for s in samples if (s.metric, s.epoch) == (metric, epoch) and s.values]
+    newest = max((sample.position for sample in fitting), default=0)
+    return tuple(value for s in fitting if s.position == newest for value in s.values)

@@ -12,8 +12,8 @@ from buildbot_bench.core.evidence import comparable_samples
 from buildbot_bench.core.gate import Gate, Ruling, figures_of, first_let_through, rulings
 from buildbot_bench.core.model import auto_iterations, learn
 from buildbot_bench.plugin.broker.ask import ask_image, ask_probe, target_of
+from buildbot_bench.plugin.broker.commit_watch import NoOpCommits
 from buildbot_bench.plugin.broker.news import Asked
-from buildbot_bench.plugin.broker.no_ops import NoOpCommits
 from buildbot_bench.plugin.db.probes import OF_COMMITS
 from buildbot_bench.plugin.db.rows import AskedRow, CommitRow, ProbeRequest
 from buildbot_bench.plugin.db.states import OPEN_PROBES, OPEN_SEARCHES, Priority, ProbeReason

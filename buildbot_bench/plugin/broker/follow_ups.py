@@ -14,10 +14,10 @@ from buildbot_bench.plugin.db.finding_rows import (
     JudgementRow,
     MarkRow,
     NewSearch,
+    RaisedAlarm,
     SearchRow,
     VerdictGrounds,
 )
-from buildbot_bench.plugin.db.incident_rows import RaisedAlarm
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest
 from buildbot_bench.plugin.db.states import (
     ALARMS,

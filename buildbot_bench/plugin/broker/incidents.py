@@ -18,8 +18,7 @@ from buildbot_bench.core.sample import KNOWN_METRICS, PPS, NoiseClass
 from buildbot_bench.core.search import Evidence, SearchPolicy, Step
 from buildbot_bench.plugin.broker import ask
 from buildbot_bench.plugin.broker.alarms import search_of
-from buildbot_bench.plugin.db.finding_rows import SearchRow
-from buildbot_bench.plugin.db.incident_rows import IncidentSeriesRow, RaisedAlarm
+from buildbot_bench.plugin.db.finding_rows import IncidentSeriesRow, RaisedAlarm, SearchRow
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
 from buildbot_bench.plugin.db.states import OPEN_PROBES, ProbeReason
 from buildbot_bench.plugin.farm import Farm

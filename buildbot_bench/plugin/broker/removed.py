@@ -29,7 +29,7 @@ from buildbot_bench.plugin.db.states import (
 )
 from buildbot_bench.plugin.farm import SERVICE_NAME, Farm
 from buildbot_bench.plugin.farm.farm import for_each
-from buildbot_bench.plugin.farm.first_repository import require_same_first
+from buildbot_bench.plugin.farm.histories import require_same_first
 from buildbot_bench.plugin.farm.series import (
     captures_removal_reason,
     in_one_line,

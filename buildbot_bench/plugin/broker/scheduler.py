@@ -14,21 +14,20 @@ from twisted.internet.task import LoopingCall
 from twisted.logger import Logger
 
 from buildbot_bench.plugin.broker.ab_tests import AbTests
+from buildbot_bench.plugin.broker.alarms import Recoveries
 from buildbot_bench.plugin.broker.breakages import Breakages
 from buildbot_bench.plugin.broker.captures import CaptureRequests
 from buildbot_bench.plugin.broker.collect import Collector
 from buildbot_bench.plugin.broker.commit_queue import CommitQueue, Schedules
 from buildbot_bench.plugin.broker.commit_watch import CommitWatch
 from buildbot_bench.plugin.broker.follow_ups import Improvements, Remeasuring
-from buildbot_bench.plugin.broker.forecasts import Forecasts
 from buildbot_bench.plugin.broker.incidents import Incidents
 from buildbot_bench.plugin.broker.issue import Issuer
 from buildbot_bench.plugin.broker.judging import Judging
 from buildbot_bench.plugin.broker.quarantine import ControlImages
-from buildbot_bench.plugin.broker.recoveries import Recoveries
 from buildbot_bench.plugin.broker.removed import RemovedTestbeds, Superseded, UnapprovedPatches
 from buildbot_bench.plugin.broker.retention import Retention, Statistics
-from buildbot_bench.plugin.broker.searching import Searching, Stating
+from buildbot_bench.plugin.broker.searching import Forecasts, Searching, Stating
 from buildbot_bench.plugin.broker.workloads import Workloads
 from buildbot_bench.plugin.db.leases import LeaseLostError
 from buildbot_bench.plugin.farm import Farm, farm_of

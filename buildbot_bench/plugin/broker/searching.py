@@ -18,7 +18,13 @@ from buildbot_bench.plugin.broker.ask import (
 from buildbot_bench.plugin.broker.news import News
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.rows import ProbeRow
-from buildbot_bench.plugin.db.states import OPEN_PROBES, OPEN_SEARCHES, Priority, SearchKind
+from buildbot_bench.plugin.db.states import (
+    OPEN_PROBES,
+    OPEN_SEARCHES,
+    Priority,
+    SearchKind,
+    SearchReason,
+)
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate, known
 from buildbot_bench.plugin.farm.farm import for_each
@@ -27,6 +33,7 @@ from buildbot_bench.plugin.queries.breakages import troubles_of_workloads
 from buildbot_bench.plugin.queries.evidence import SearchInputs, gather
 from buildbot_bench.plugin.queries.incidents import is_of_improvement
 from buildbot_bench.plugin.queries.reports import stated_of
+from buildbot_bench.plugin.queries.waits import expected_if_known, gather_first
 
 MOST = 5
 """So many a cycle looks at: those of earlier releases, which may be hundreds, hold up no boots."""
@@ -207,3 +214,30 @@ def outcome(answer: Answer, error: float) -> SearchState:
             return SearchState.NOT_REPRODUCED
         case ReportKind.INCONCLUSIVE:
             return SearchState.INCONCLUSIVE
+
+
+class Forecasts:
+    """Gives each search of a person its forecast."""
+
+    def __init__(self, farm: Farm) -> None:
+        self._farm = farm
+        # Each boot since would make another question of it, and none would be answered in time.
+        self._first: dict[int, SearchInputs] = {}
+
+    async def advance(self) -> None:
+        """Ask for those that are missing, and keep those that are there."""
+        searches = await self._farm.store.searches(
+            states=(SearchState.RUNNING,), kinds=(SearchKind.EFFECT,)
+        )
+        missing = [
+            one for one in searches if one.reason is SearchReason.PERSON and one.forecast is None
+        ]
+        self._first = {one.id: self._first[one.id] for one in missing if one.id in self._first}
+        await for_each(missing, self._keep, "the forecast of search")
+
+    async def _keep(self, search: SearchRow) -> None:
+        if search.id not in self._first:
+            self._first[search.id] = await gather_first(self._farm, search)
+        found = expected_if_known(search, self._first[search.id], then=self._farm.wake)
+        if found is not None:
+            await self._farm.store.change(search, forecast=found)

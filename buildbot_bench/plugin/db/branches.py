@@ -12,8 +12,14 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from buildbot_bench.core.branches import repository_of
-from buildbot_bench.plugin.db.farm_rows import BranchRow
-from buildbot_bench.plugin.db.schema import BRANCH, COMMIT, DROPPED_COMMIT, IMAGE, JUDGEMENT
+from buildbot_bench.plugin.db.schema import (
+    BRANCH,
+    COMMIT,
+    DROPPED_COMMIT,
+    IMAGE,
+    JUDGEMENT,
+    BranchRow,
+)
 from buildbot_bench.plugin.db.sql import Lock, insert_unless_known, rows_by, serialise
 
 

@@ -12,13 +12,14 @@ from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.incident import Standing
 from buildbot_bench.plugin.db.branches import judgements_of, line_of
 from buildbot_bench.plugin.db.finding_rows import (
+    IncidentSeriesRow,
     JudgementRow,
     MarkRow,
+    NewIncidentSeries,
     NewJudgement,
     NewSearch,
     SearchRow,
 )
-from buildbot_bench.plugin.db.incident_rows import IncidentSeriesRow, NewIncidentSeries
 from buildbot_bench.plugin.db.schema import IMAGE, ITERATION, JUDGEMENT, MARK, PROBE, SEARCH
 from buildbot_bench.plugin.db.sql import ensure, fetch_all, values_of
 from buildbot_bench.plugin.db.states import (

@@ -11,7 +11,6 @@ from buildbot_bench.api.states import AbTestState
 from buildbot_bench.core.branches import repository_of
 from buildbot_bench.plugin.db.branches import arrived_on, line_of
 from buildbot_bench.plugin.db.branches import images_of_history as of_history
-from buildbot_bench.plugin.db.farm_rows import ArtefactRow
 from buildbot_bench.plugin.db.quarantines import in_doubt
 from buildbot_bench.plugin.db.rows import ImageRow
 from buildbot_bench.plugin.db.schema import (
@@ -23,6 +22,7 @@ from buildbot_bench.plugin.db.schema import (
     ITERATION,
     PROBE,
     PROFILE,
+    ArtefactRow,
 )
 from buildbot_bench.plugin.db.sql import ensure, fetch, fetch_all
 from buildbot_bench.plugin.db.states import (

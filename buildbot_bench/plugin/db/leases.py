@@ -11,8 +11,7 @@ from buildbot_bench.api.states import ProbeState
 from buildbot_bench.core.condition import StandingStill
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.core.legible import quoted
-from buildbot_bench.plugin.db.farm_rows import LeaseRow
-from buildbot_bench.plugin.db.schema import IMAGE, LEASE, PROBE, PROFILE
+from buildbot_bench.plugin.db.schema import IMAGE, LEASE, PROBE, PROFILE, LeaseRow
 from buildbot_bench.plugin.db.sql import fetch, fetch_all, insert_unless_known
 from buildbot_bench.plugin.db.states import ImageState, ProfileState
 

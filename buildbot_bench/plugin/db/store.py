@@ -18,26 +18,26 @@ from buildbot_bench.plugin.db import findings as search_queries
 from buildbot_bench.plugin.db import images as image_queries
 from buildbot_bench.plugin.db import leases as lease_queries
 from buildbot_bench.plugin.db import leases as standing_queries
-from buildbot_bench.plugin.db import marks as mark_queries
+from buildbot_bench.plugin.db import outbox as mark_queries
 from buildbot_bench.plugin.db import outbox as outbox_queries
 from buildbot_bench.plugin.db import probes as claim_queries
 from buildbot_bench.plugin.db import probes as probe_queries
 from buildbot_bench.plugin.db import quarantines as quarantine_queries
 from buildbot_bench.plugin.db import read_files as read_queries
+from buildbot_bench.plugin.db import read_files as trial_queries
 from buildbot_bench.plugin.db import samples as metric_queries
 from buildbot_bench.plugin.db import samples as sample_queries
 from buildbot_bench.plugin.db import series as series_queries
 from buildbot_bench.plugin.db import sql
-from buildbot_bench.plugin.db import trials as trial_queries
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow, AbTestVariant
 from buildbot_bench.plugin.db.finding_rows import (
+    IncidentSeriesRow,
     JudgementRow,
     MarkRow,
     NoticeRow,
     ReportRow,
     SearchRow,
 )
-from buildbot_bench.plugin.db.incident_rows import IncidentSeriesRow
 from buildbot_bench.plugin.db.pooled import PooledStore, reading, tell, writing
 from buildbot_bench.plugin.db.rows import CaptureRow, ImageRow, ProbeRow, ProfileRow
 from buildbot_bench.plugin.db.sql import VersionedRow

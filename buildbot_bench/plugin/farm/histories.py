@@ -7,8 +7,12 @@ branches belong to one repository.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from types import MappingProxyType
+from typing import Any
+
+from buildbot.config import ConfigErrors
 
 from buildbot_bench.core.branches import (
     branch_in,
@@ -21,6 +25,8 @@ from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.read_files import FileChange
 from buildbot_bench.core.revision import SHA_LENGTH, Particulars, Revision, RevisionRange
 from buildbot_bench.history import Fit, MirrorHistory
+from buildbot_bench.plugin.db.store import BenchStore
+from buildbot_bench.workflow import WatchedRepository, Workflow
 
 _SHA = re.compile(rf"[0-9a-f]{{{SHA_LENGTH}}}")
 
@@ -195,3 +201,48 @@ class FarmHistory:
                 "these commits are of different repositories", hint="name commits of one of them"
             )
         return first
+
+
+_STATE = ("bench", "FirstRepository")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class First:
+    """The first repository as bench.yml had it."""
+
+    name: str
+    url: str
+
+
+def problem_of(first: WatchedRepository, before: First | None, others: Collection[str]) -> str:
+    """Why a repository cannot be the first one; empty when it can.
+
+    One with another name, or another URL, may be the same; one with both is not. `others` are the
+    names by which the tables know those that were not the first.
+    """
+    if first.name and first.name in others:
+        return f"the tables have {first.name} as one that is not the first: its rows bear that name"
+    if before is None or before.name == first.name or before.url == first.url:
+        return ""
+    return (
+        f"the first one was {before.name or before.url}: what was measured of it has no name in"
+        f" front, and would be mixed with that of {first.name or first.url}"
+    )
+
+
+async def require_same_first(master: Any, store: BenchStore, workflow: Workflow) -> None:
+    """See that the first repository is the one that it was, and remember it."""
+    first, state = workflow.watches[0], master.db.state
+    objectid = await state.getObjectId(*_STATE)
+    kept = await state.getState(objectid, "first", None)
+    before = First(**kept) if kept else None
+    others = {repository_of(row.name) for row in await store.branches()}
+    if problem := problem_of(first, before, others - {""}):
+        told = (
+            f"bench.yml: {first.name or first.url} cannot be the first repository: {problem}."
+            " Keep the first one first; to measure it no more, take its job out of `needs`"
+        )
+        raise ConfigErrors([told])
+    now = First(name=first.name, url=first.url)
+    if now != before:
+        await state.setState(objectid, "first", asdict(now))

@@ -1,8 +1,9 @@
-"""The heartbeat of a master, and what its threads did when it hung or crashed."""
+"""What a master writes down for its operator: when and where it hung, and its ports."""
 
 from __future__ import annotations
 
 import faulthandler
+import json
 import os
 import re
 import resource
@@ -10,8 +11,10 @@ import socket
 import sys
 import time
 from calendar import timegm
-from collections.abc import MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import suppress
+from dataclasses import dataclass
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +23,7 @@ from twisted.internet.task import LoopingCall
 from twisted.logger import Logger
 
 from buildbot_bench import hang_watcher
-from buildbot_bench.core.condition import Hang
+from buildbot_bench.core.condition import Hang, OpenPort
 from buildbot_bench.core.legible import one_line
 
 _LOG = Logger()
@@ -173,3 +176,90 @@ def _hang(path: Path) -> Hang:
     if fatal := _FATAL.match(what):
         what = _ABORTED if fatal[1] == "Aborted" else f"crashed: {fatal[1]}"
     return Hang(at_s=at_s, what=what, path=str(path))
+
+
+NAME = "ports.json"
+
+
+def worker_ports(protocols: Mapping[str, Any]) -> Iterator[object]:
+    """The ports that workers connect to, as the configuration names them.
+
+    Workers within the master, as the janitor's, need none.
+    """
+    for protocol in protocols.values():
+        ports = protocol.get("port")
+        named = ports if isinstance(ports, list) else [ports]
+        yield from (port for port in named if port is not None)
+
+
+def kind_of(port: object) -> str:
+    """What may be said of a port to anybody: not where its key lies."""
+    return ":".join(str(port).split(":")[:2])
+
+
+def keep_ports(master: Path, config: Any) -> None:
+    """Write down what a configuration of Buildbot's has a master listen on."""
+    named = [("workers", port) for port in worker_ports(config.protocols)]
+    if (pages := config.www.get("port")) is not None:
+        named.append(("pages", pages))
+    text = json.dumps([[of, kind_of(port), *_open(port)] for of, port in named])
+    partial = master / f".{NAME}.part"
+    partial.write_text(text + "\n", encoding="utf-8")
+    partial.replace(master / NAME)
+
+
+def _open(port: object) -> tuple[bool, bool]:
+    where = listening(port)
+    return where.is_local, where.is_encrypted
+
+
+def read_ports(master: Path) -> tuple[OpenPort, ...]:
+    """What was written down; nothing where no master ran, or the file makes no sense."""
+    try:
+        rows = json.loads((master / NAME).read_text(encoding="utf-8"))
+        return tuple(
+            OpenPort(
+                of=str(of), port=str(port), is_local=local is True, is_encrypted=secret is True
+            )
+            for of, port, local, secret in rows
+        )
+    except (OSError, ValueError, TypeError):
+        return ()
+
+
+_FIELD = re.compile(r"((?:[^:\\]|\\.)*)(?::|$)", re.DOTALL)
+_LOCAL_KINDS = frozenset({"unix", "fd", "systemd"})
+_ENCRYPTED_KINDS = frozenset({"ssl", "tls"})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Listening:
+    """A port that a master listens on: who reaches it, and whether what is said there is secret.
+
+    What another program opened, or is a file, counts as local: its owner says who reaches it.
+    """
+
+    is_local: bool
+    is_encrypted: bool
+
+
+def listening(port: object) -> Listening:
+    r"""What `tcp:9989:interface=127.0.0.1`, `unix:/run/bench`, `ssl:9989:…` or a number means.
+
+    A colon within a value is written `\:`; without an interface all of the machine's are meant.
+    """
+    kind, *fields = (re.sub(r"\\(.)", r"\1", field) for field in _FIELD.findall(str(port)))
+    if kind.isdigit():
+        return Listening(is_local=False, is_encrypted=False)
+    named = dict(field.partition("=")[::2] for field in fields if "=" in field)
+    return Listening(
+        is_local=kind in _LOCAL_KINDS or _is_loopback(named.get("interface", "")),
+        is_encrypted=kind in _ENCRYPTED_KINDS,
+    )
+
+
+def _is_loopback(interface: str) -> bool:
+    try:
+        return ip_address(interface.strip("[]")).is_loopback
+    except ValueError:
+        return interface == "localhost"

@@ -182,18 +182,16 @@ def _is_permanent(code: int) -> bool:
     return 500 <= code < 600 and code != _LOGIN_WANTED
 
 
-class MailOutbox:
+class MailOutbox(Outbox[ReportRow]):
     """Composes what is to be mailed, and has it delivered beside the broker's cycles."""
 
-    def __init__(self, farm: Farm) -> None:
-        self._farm = farm
-        self._outbox = Outbox(farm, MailDelivery(farm))
-        self._silences = SilenceWatch()
+    kind = "mails"
+    refusals = (MailRefused, UsageError)
 
-    @property
-    def is_delivering(self) -> bool:
-        """Whether a delivery goes on."""
-        return self._outbox.is_delivering
+    def __init__(self, farm: Farm) -> None:
+        super().__init__(farm)
+        self._settings = SmtpSettings(host="")
+        self._silences = SilenceWatch()
 
     async def advance(self) -> None:
         """Write the mails that are missing; start to deliver those that are due."""
@@ -224,20 +222,9 @@ class MailOutbox:
                 _LOG.failure(
                     "bench: {part} failed; the next cycle tries again", part=write.__name__
                 )
-        self._outbox.start()
+        self.start()
 
-
-class MailDelivery:
-    """One attempt to hand a mail to the server that bench.yml names."""
-
-    kind = "mails"
-    refusals = (MailRefused, UsageError)
-
-    def __init__(self, farm: Farm) -> None:
-        self._farm = farm
-        self._settings = SmtpSettings(host="")
-
-    async def begin(self) -> float:
+    async def _begin(self) -> float:
         """Take the server from bench.yml; a claim outlasts the longest attempt."""
         mail = self._mail
         self._settings = SmtpSettings(
@@ -256,21 +243,10 @@ class MailDelivery:
             raise InfraError("bench.yml has no `mail` any more")
         return self._farm.workflow.mail
 
-    async def due(self, now: float) -> Sequence[ReportRow]:
-        """The mails that wait for an attempt."""
+    async def _due(self, now: float) -> Sequence[ReportRow]:
         return await self._farm.store.due_reports(now)
 
-    async def claim(self, row: ReportRow, columns: Change) -> ReportRow | None:
-        """Change a mail, unless another master was quicker or runs the broker now."""
-        return await self._farm.store.change(row, **columns)
-
-    async def settle(self, row: ReportRow, columns: Change) -> ReportRow | None:
-        """Change a mail, unless another master was quicker."""
-        settled = await self._farm.unguarded.change(row, **columns)
-        self._farm.store.look_again()
-        return settled
-
-    async def deliver(self, row: ReportRow) -> Change:
+    async def _deliver(self, row: ReportRow) -> Change:
         """Send it; those of its recipients who were deferred get it later."""
         delivery = await send(
             row.message, self._settings, sender=self._mail.from_, recipients=row.recipients
@@ -281,10 +257,5 @@ class MailDelivery:
             return later(self._farm, row, error) | {"recipients": list(delivery.deferred)}
         return delivered(self._farm, error)
 
-    def postponed(self, row: ReportRow, failure: InfraError) -> Change:
-        """It is tried again, however often."""
-        return later(self._farm, row, str(failure))
-
-    def name(self, row: ReportRow) -> str:
-        """The mail, by its id."""
+    def _name(self, row: ReportRow) -> str:
         return f"the mail {row.message_id}"

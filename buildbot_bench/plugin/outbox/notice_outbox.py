@@ -6,8 +6,9 @@ it `sending` after its claim has run out knows that this attempt has died.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
@@ -15,7 +16,7 @@ from twisted.logger import Logger
 from buildbot_bench import extensions
 from buildbot_bench.core.errors import BenchError, InfraError
 from buildbot_bench.core.report import Report
-from buildbot_bench.plugin.db.finding_rows import NoticeRow, SearchRow
+from buildbot_bench.plugin.db.finding_rows import NoticeRow, ReportRow, SearchRow
 from buildbot_bench.plugin.db.states import ReportState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.farm import RETRY_FIRST_S, for_each, wait_s
@@ -37,58 +38,43 @@ from buildbot_bench.render.html import report_markdown
 _LOG = Logger()
 
 
-class Outgoing(Protocol):
-    """A row that is delivered; `attempts` counts those that were begun."""
-
-    @property
-    def attempts(self) -> int:
-        """How many attempts were begun."""
-
-
-Row = TypeVar("Row", bound=Outgoing)
+Row = TypeVar("Row", ReportRow, NoticeRow)
 Change = Mapping[str, Any]
 
 
-class Delivery(Protocol[Row]):
-    """One kind of delivery: which rows are due, and how one of them is delivered."""
+class Outbox(ABC, Generic[Row]):
+    """Delivers the due rows of one kind beside the broker's cycles.
 
-    @property
-    def kind(self) -> str:
-        """What is delivered, in the plural."""
+    `kind` is what it delivers, in the plural; `refusals` are what a delivery raises when it would
+    be in vain to try again.
+    """
 
-    @property
-    def refusals(self) -> tuple[type[BenchError], ...]:
-        """What a delivery raises when it would be in vain to try again."""
+    kind: str
+    refusals: tuple[type[BenchError], ...]
 
-    async def begin(self) -> float:
+    def __init__(self, farm: Farm) -> None:
+        self._farm = farm
+        self.is_delivering = False
+
+    @abstractmethod
+    async def _begin(self) -> float:
         """Get ready for some attempts; how many seconds a claim holds."""
 
-    async def due(self, now: float) -> Sequence[Row]:
+    @abstractmethod
+    async def _due(self, now: float) -> Sequence[Row]:
         """The rows that wait for an attempt, and those whose claim has run out."""
 
-    async def claim(self, row: Row, columns: Change) -> Row | None:
-        """Change a row by compare-and-swap; None when another master was quicker."""
-
-    async def settle(self, row: Row, columns: Change) -> Row | None:
-        """The same, also for one who has lost the right to claim: what was delivered, was."""
-
-    async def deliver(self, row: Row) -> Change:
+    @abstractmethod
+    async def _deliver(self, row: Row) -> Change:
         """Try once; what the row becomes. Raises one of `refusals`, or InfraError for later."""
 
-    def postponed(self, row: Row, failure: InfraError) -> Change:
-        """What a row becomes that was not taken this time."""
+    def _postponed(self, row: Row, failure: InfraError) -> Change:
+        """What a row becomes that was not taken this time: it is tried again, however often."""
+        return later(self._farm, row, str(failure))
 
-    def name(self, row: Row) -> str:
+    @abstractmethod
+    def _name(self, row: Row) -> str:
         """The row in the words of the log."""
-
-
-class Outbox(Generic[Row]):
-    """Delivers the due rows of one kind beside the broker's cycles."""
-
-    def __init__(self, farm: Farm, delivery: Delivery[Row]) -> None:
-        self._farm = farm
-        self._delivery = delivery
-        self.is_delivering = False
 
     def start(self) -> None:
         """Begin to deliver what is due, unless a delivery goes on."""
@@ -96,12 +82,11 @@ class Outbox(Generic[Row]):
             return
         self.is_delivering = True
         ended = Deferred.fromCoroutine(self._deliver_due())
-        kind = self._delivery.kind
         ended.addErrback(
             lambda failure: _LOG.failure(
                 "bench: {kind} could not be delivered; tried again later",
                 failure=failure,
-                kind=kind,
+                kind=self.kind,
             )
         )
         ended.addBoth(self._ended)
@@ -110,10 +95,10 @@ class Outbox(Generic[Row]):
         self.is_delivering = False
 
     async def _deliver_due(self) -> None:
-        due = await self._delivery.due(self._farm.now())
+        due = await self._due(self._farm.now())
         if not due:
             return
-        claim_s = await self._delivery.begin()
+        claim_s = await self._begin()
         for row in due:
             claim = {
                 "state": ReportState.SENDING,
@@ -121,23 +106,25 @@ class Outbox(Generic[Row]):
                 "next_try_at": self._farm.now() + claim_s,
             }
             began = self._farm.now()
-            claimed = await self._delivery.claim(row, claim)
+            claimed = await self._farm.store.change(row, **claim)
             # A process that stood still meanwhile leaves the row to who finds its claim run out.
             if claimed is not None and self._farm.now() - began < RETRY_FIRST_S:
-                await self._delivery.settle(claimed, await self._attempt(claimed))
+                # Also by who has lost the right to claim: what was delivered, was.
+                await self._farm.unguarded.change(claimed, **await self._attempt(claimed))
+                self._farm.store.look_again()
 
     async def _attempt(self, row: Row) -> Change:
         try:
-            return await self._delivery.deliver(row)
-        except self._delivery.refusals as refusal:
+            return await self._deliver(row)
+        except self.refusals as refusal:
             _LOG.warn(
                 "bench: {row} is refused for good: {problem}",
-                row=self._delivery.name(row),
+                row=self._name(row),
                 problem=str(refusal),
             )
             return {"state": ReportState.REFUSED, "last_error": str(refusal)}
         except InfraError as failure:
-            return self._delivery.postponed(row, failure)
+            return self._postponed(row, failure)
 
 
 def delivered(farm: Farm, error: str | None = None) -> dict[str, Any]:
@@ -145,7 +132,7 @@ def delivered(farm: Farm, error: str | None = None) -> dict[str, Any]:
     return {"state": ReportState.SENT, "sent_at": farm.now(), "last_error": error}
 
 
-def later(farm: Farm, row: Outgoing, error: str | None) -> dict[str, Any]:
+def later(farm: Farm, row: ReportRow | NoticeRow, error: str | None) -> dict[str, Any]:
     """The columns of a row that is tried again, the later the more attempts there were."""
     return {
         "state": ReportState.NEW,
@@ -160,18 +147,15 @@ NEWS_S = 24 * 3600.0
 MOST_DENIALS = 5
 
 
-class NoticeOutbox:
+class NoticeOutbox(Outbox[NoticeRow]):
     """Writes what is to be said, and has it said beside the broker's cycles."""
 
-    def __init__(self, farm: Farm) -> None:
-        self._farm = farm
-        self._outbox = Outbox(farm, NoticeDelivery(farm))
-        self._taken_up = False
+    kind = "notices"
+    refusals = (SiteRefusal,)
 
-    @property
-    def is_delivering(self) -> bool:
-        """Whether a delivery goes on."""
-        return self._outbox.is_delivering
+    def __init__(self, farm: Farm) -> None:
+        super().__init__(farm)
+        self._taken_up = False
 
     async def advance(self) -> None:
         """Write the notices that are missing; start to say those that are due."""
@@ -187,7 +171,7 @@ class NoticeOutbox:
         since = self._farm.now() - NEWS_S - max(waits_s, default=0.0)
         fresh = await self._farm.store.unnoticed_searches(since)
         await for_each(fresh, self._write, "the notice of search")
-        self._outbox.start()
+        self.start()
 
     async def _write(self, search: SearchRow) -> None:
         """Write it when the mail is written: links to flame graphs then lead somewhere."""
@@ -214,48 +198,19 @@ class NoticeOutbox:
         sites = sites_of(self._farm, search.repository).values()
         return [notice for site in sites for notice in site.notices(culprit)]
 
+    async def _begin(self) -> float:
+        return 3 * TIMEOUT_S  # a claim outlasts the longest attempt
 
-def sites_of(farm: Farm, repository: str) -> Mapping[str, NotifiedSite]:
-    """The sites that hear of a repository's commits, by their keys in bench.yml."""
-    registered = extensions.registered(extensions.SITES)
-    named = farm.workflow.notify.sites_of(repository)
-    return {name: extensions.load(registered[name])(said) for name, said in named.items()}
-
-
-class NoticeDelivery:
-    """One attempt to tell another site of a culprit."""
-
-    kind = "notices"
-    refusals = (SiteRefusal,)
-
-    def __init__(self, farm: Farm) -> None:
-        self._farm = farm
-
-    async def begin(self) -> float:
-        """A claim outlasts the longest attempt."""
-        return 3 * TIMEOUT_S
-
-    async def due(self, now: float) -> Sequence[NoticeRow]:
-        """The notices that wait for an attempt."""
+    async def _due(self, now: float) -> Sequence[NoticeRow]:
         return await self._farm.store.due_notices(now)
 
-    async def claim(self, row: NoticeRow, columns: Change) -> NoticeRow | None:
-        """Change a notice, unless another master was quicker or runs the broker now."""
-        return await self._farm.store.change(row, **columns)
-
-    async def settle(self, row: NoticeRow, columns: Change) -> NoticeRow | None:
-        """Change a notice, unless another master was quicker."""
-        settled = await self._farm.unguarded.change(row, **columns)
-        self._farm.store.look_again()
-        return settled
-
-    async def deliver(self, row: NoticeRow) -> Change:
+    async def _deliver(self, row: NoticeRow) -> Change:
         """Say it, unless the site has it already."""
         site = await self._site(row)
         await site.say(row.target, row.body, mark=f"bench:search:{row.search_id}")
         return delivered(self._farm)
 
-    def postponed(self, row: NoticeRow, failure: InfraError) -> Change:
+    def _postponed(self, row: NoticeRow, failure: InfraError) -> Change:
         """It is tried again; not before the master starts anew if nobody lets us in.
 
         A site that is down says nothing about us: only what it denies counts.
@@ -265,7 +220,7 @@ class NoticeDelivery:
             _LOG.warn(
                 "bench: {row} is given up after {denials} denials until the master is started"
                 " again: {problem}",
-                row=self.name(row),
+                row=self._name(row),
                 denials=denials,
                 problem=str(failure),
             )
@@ -276,7 +231,7 @@ class NoticeDelivery:
             }
         return later(self._farm, row, str(failure)) | {"denials": denials}
 
-    def name(self, row: NoticeRow) -> str:
+    def _name(self, row: NoticeRow) -> str:
         """The notice, by its site and search."""
         return f"{row.kind} of search {row.search_id}"
 
@@ -300,3 +255,10 @@ class NoticeDelivery:
 
     def _page(self, search_id: int) -> str:
         return f"{self._farm.master.config.buildbotURL}#/bench/searches/{search_id}"
+
+
+def sites_of(farm: Farm, repository: str) -> Mapping[str, NotifiedSite]:
+    """The sites that hear of a repository's commits, by their keys in bench.yml."""
+    registered = extensions.registered(extensions.SITES)
+    named = farm.workflow.notify.sites_of(repository)
+    return {name: extensions.load(registered[name])(said) for name, said in named.items()}

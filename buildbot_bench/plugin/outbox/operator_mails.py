@@ -20,7 +20,7 @@ from buildbot_bench.plugin.outbox.farm_mail import farm_envelope, keep_mail, lab
 from buildbot_bench.plugin.outbox.search_mail import operators
 from buildbot_bench.plugin.queries.breakages import Trouble, troubles_of_workloads
 from buildbot_bench.plugin.queries.evidence import item_on
-from buildbot_bench.plugin.queries.lab import worker
+from buildbot_bench.plugin.queries.overview import worker
 from buildbot_bench.workflow import Mail
 
 # What waited while no master ran is measured now, or this is how long it takes to see that it is

@@ -25,9 +25,9 @@ from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS
 from buildbot_bench.plugin.queries.history import marks_of
 from buildbot_bench.plugin.queries.incidents import is_of_improvement
 from buildbot_bench.plugin.queries.reports import report_of
+from buildbot_bench.render.html import history_picture, pictures_of
 from buildbot_bench.render.message import compose_message, new_message_id, parse_address
 from buildbot_bench.render.mime import Picture
-from buildbot_bench.render.pictures import history_picture, pictures_of
 from buildbot_bench.render.plots import HistoryMark, HistoryMarkKind, HistoryPoint
 from buildbot_bench.workflow import Mail
 
@@ -38,19 +38,19 @@ MOST_SUSPECTS = 50
 
 
 async def addressees(farm: Farm, report: Report, mail: Mail) -> list[str]:
-    """The addresses of a report's mail; the mirror is asked only if bench.yml goes by commits."""
-    known: dict[str, Particulars] = {}
-    if mail.paths or mail.to_committer:
-        known = await farm.git(particulars_of, farm, report)
-    return recipients_of(report, mail, known)
-
-
-def particulars_of(farm: Farm, report: Report) -> dict[str, Particulars]:
-    """What is known of the suspects, by hash, in a thread that may ask the mirror."""
+    """The addresses of a report's mail."""
     suspects = report.headline.suspects if report.headline else ()
-    if len(suspects) > MOST_SUSPECTS:
+    return recipients_of(report, mail, await particulars_of(farm, suspects, mail))
+
+
+async def particulars_of(
+    farm: Farm, suspects: Sequence[Revision], mail: Mail
+) -> dict[str, Particulars]:
+    """What is known of suspects, by hash; the mirror is asked only if bench.yml goes by commits."""
+    if len(suspects) > MOST_SUSPECTS or not (mail.paths or mail.to_committer):
         return {}
-    return {suspect.sha: farm.history.particulars(suspect) for suspect in suspects}
+    known = farm.history.particulars
+    return await farm.git(lambda: {suspect.sha: known(suspect) for suspect in suspects})
 
 
 def recipients_of(

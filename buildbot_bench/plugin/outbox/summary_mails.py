@@ -12,14 +12,13 @@ from buildbot_bench.core.cron import WEEK_S, last_weekly
 from buildbot_bench.core.errors import BenchError
 from buildbot_bench.core.report import OpinionKind, Report
 from buildbot_bench.core.report.incident_mails import BreakageReport
-from buildbot_bench.core.revision import Particulars
 from buildbot_bench.plugin.db.finding_rows import ReportRow, SearchRow
 from buildbot_bench.plugin.db.outbox import RECOVERY_KEY
 from buildbot_bench.plugin.db.states import ReportState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.outbox.farm_mail import NEWS_S, farm_envelope, keep_mail
 from buildbot_bench.plugin.outbox.search_mail import (
-    MOST_SUSPECTS,
+    particulars_of,
     recipients_among,
     write_search_mail,
 )
@@ -39,9 +38,7 @@ async def write_breakages(farm: Farm, mail: Mail) -> None:
         report = await breakage_report(farm, search)
         if report is None:
             continue
-        known: dict[str, Particulars] = {}
-        if mail.paths or mail.to_committer:
-            known = await farm.git(_particulars, farm, report)
+        known = await particulars_of(farm, report.suspects, mail)
         recipients = recipients_among(report.suspects if report.proved else (), mail, known)
         envelope = replace(
             farm_envelope(farm, mail, recipients, str(search.id)),
@@ -71,13 +68,6 @@ async def _write_recovery(farm: Farm, mail: Mail, search: SearchRow, first: Repo
         in_reply_to=first.message_id,
     )
     await keep_mail(farm, f"{RECOVERY_KEY}{search.id}", envelope, report)
-
-
-def _particulars(farm: Farm, report: BreakageReport) -> dict[str, Particulars]:
-    """What is known of the suspects, by hash, in a thread that may ask the mirror."""
-    if len(report.suspects) > MOST_SUSPECTS:
-        return {}
-    return {one.sha: farm.history.particulars(one) for one in report.suspects}
 
 
 def _incident(mail: Mail, report: BreakageReport) -> str:

@@ -23,11 +23,17 @@ from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.states import SearchKind
 from buildbot_bench.plugin.farm import Farm, farm_of
 from buildbot_bench.plugin.farm.calculating import calculate
-from buildbot_bench.plugin.pages.deferred_resource import DeferredResource, SharedAnswers
+from buildbot_bench.plugin.pages.deferred_resource import (
+    POLICY,
+    DeferredResource,
+    LibraryPages,
+    SharedAnswers,
+    chart_library,
+    guard,
+    source_of,
+)
 from buildbot_bench.plugin.pages.histories import HistoryTexts
-from buildbot_bench.plugin.pages.library import LibraryPages, chart_library
 from buildbot_bench.plugin.pages.metrics import metrics
-from buildbot_bench.plugin.pages.policy import POLICY, guard, source_of
 from buildbot_bench.plugin.queries.captures import TakenCapture, measured_too, taken
 from buildbot_bench.plugin.queries.history import marks_of_steps
 from buildbot_bench.render.flamegraph import flame_difference, flame_graph

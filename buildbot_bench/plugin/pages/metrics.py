@@ -17,7 +17,7 @@ from buildbot_bench.plugin.farm.series import all_series, watched_branches
 from buildbot_bench.plugin.operations.hangs import hangs
 from buildbot_bench.plugin.pages.histories import histories_of
 from buildbot_bench.plugin.queries.judgements import track_record
-from buildbot_bench.plugin.queries.lab import testbed
+from buildbot_bench.plugin.queries.overview import testbed
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

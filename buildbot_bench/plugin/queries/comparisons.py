@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from buildbot_bench.api.comparisons import ComparisonSummary, HeldPatch, VariantShown
+from buildbot_bench.api.answers import ComparisonSummary, HeldPatch, Nouns, VariantShown
 from buildbot_bench.api.states import AbTestState
-from buildbot_bench.api.texts import Nouns
 from buildbot_bench.core.compare import (
     ComparedVariant,
     ComparisonReport,

@@ -21,8 +21,7 @@ from buildbot_bench.core.report import (
 )
 from buildbot_bench.core.sample import Sample
 from buildbot_bench.core.search import Answer
-from buildbot_bench.plugin.db.finding_rows import SearchRow
-from buildbot_bench.plugin.db.incident_rows import IncidentSeriesRow
+from buildbot_bench.plugin.db.finding_rows import IncidentSeriesRow, SearchRow
 from buildbot_bench.plugin.db.rows import CommitRow, ImageRow, IterationRow
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate

@@ -12,7 +12,7 @@ from typing import Any
 
 from twisted.internet.threads import deferToThread
 
-from buildbot_bench.api.searches import RevisionShown
+from buildbot_bench.api.answers import RevisionShown
 from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.evidence import comparable_samples

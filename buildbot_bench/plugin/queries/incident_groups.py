@@ -11,8 +11,7 @@ from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.incident import Standing
 from buildbot_bench.core.search import SlopePart, Step
-from buildbot_bench.plugin.db.finding_rows import MarkRow, SearchRow
-from buildbot_bench.plugin.db.incident_rows import IncidentSeriesRow
+from buildbot_bench.plugin.db.finding_rows import IncidentSeriesRow, MarkRow, SearchRow
 from buildbot_bench.plugin.db.states import FRUITFUL_SEARCHES, MarkKind, SearchKind
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.queries.breakage_views import recovery_json

@@ -18,8 +18,7 @@ from buildbot_bench.core.judge import Direction
 from buildbot_bench.core.model import learn
 from buildbot_bench.core.sample import Sample
 from buildbot_bench.core.search import Slope, Step
-from buildbot_bench.plugin.db.finding_rows import NewSearch, SearchRow
-from buildbot_bench.plugin.db.incident_rows import IncidentSeriesRow
+from buildbot_bench.plugin.db.finding_rows import IncidentSeriesRow, NewSearch, SearchRow
 from buildbot_bench.plugin.db.states import OPEN_PROBES, JudgementState, ProbeReason, SearchReason
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate

@@ -29,7 +29,7 @@ from buildbot_bench.plugin.queries.judgements import (
     opinion_of,
     track_record,
 )
-from buildbot_bench.render.sections import with_sections
+from buildbot_bench.render.text import with_sections
 
 _LOG = Logger()
 

@@ -7,8 +7,7 @@ from dataclasses import asdict
 from statistics import fmean
 from typing import Any
 
-from buildbot_bench.api.searches import ForecastShown, SearchSummary, SuspectShown
-from buildbot_bench.api.texts import Nouns
+from buildbot_bench.api.answers import ForecastShown, Nouns, SearchSummary, SuspectShown
 from buildbot_bench.core.json_model import to_json
 from buildbot_bench.core.json_reader import from_json
 from buildbot_bench.core.revision import Revision
@@ -33,7 +32,7 @@ from buildbot_bench.plugin.queries.incident_groups import incident_json
 from buildbot_bench.plugin.queries.judgements import mark_json
 from buildbot_bench.plugin.queries.reports import report_of
 from buildbot_bench.plugin.queries.waits import Waits, left, waits
-from buildbot_bench.render.notices import notice_text
+from buildbot_bench.render.message import notice_text
 from buildbot_bench.render.text import report_text
 
 Json = dict[str, Any]

@@ -8,7 +8,7 @@ from typing import Any
 
 from buildbot.data.resultspec import Filter
 
-from buildbot_bench.api.searches import ForecastShown, ForecastSpread, RangeShown
+from buildbot_bench.api.answers import ForecastShown, ForecastSpread, RangeShown
 from buildbot_bench.api.states import ProbeState
 from buildbot_bench.core.json_model import to_json
 from buildbot_bench.core.revision import RevisionRange

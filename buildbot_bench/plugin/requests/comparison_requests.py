@@ -26,12 +26,13 @@ from buildbot_bench.plugin.db.states import ImageState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.series import Series, all_series
 from buildbot_bench.plugin.queries.evidence import item_of_comparison
-from buildbot_bench.plugin.requests.quota import (
+from buildbot_bench.plugin.requests.variants import (
+    Variant,
     announced,
+    find_variant,
     refuse_one_too_many,
     refuse_too_many_boots,
 )
-from buildbot_bench.plugin.requests.variants import Variant, find_variant
 
 
 def iterations_of(ab_test: AbTestRow, asked: Extension, item: ItemUnderTest) -> int:

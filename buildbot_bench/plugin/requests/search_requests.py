@@ -34,7 +34,7 @@ from buildbot_bench.plugin.farm.series import (
 )
 from buildbot_bench.plugin.queries.evidence import gather, relinks_of, span_of
 from buildbot_bench.plugin.queries.waits import expected, range_json
-from buildbot_bench.plugin.requests.quota import keep_patch
+from buildbot_bench.plugin.requests.variants import keep_patch
 
 Json = dict[str, Any]
 

@@ -29,7 +29,7 @@ from buildbot_bench.plugin.buildbot_fixes import directories
 from buildbot_bench.plugin.buildbot_fixes.directories import WithoutDirectories, hiding
 from buildbot_bench.plugin.buildbot_fixes.threaded_answers import ThreadedRequest
 from buildbot_bench.plugin.db.sql import MOST
-from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm import Farm, farm_of
 from buildbot_bench.plugin.farm.farm import RETRY_AFTER
 from buildbot_bench.plugin.farm.series import first_branch
 from buildbot_bench.plugin.rest.access import CONTROL, require
@@ -216,6 +216,35 @@ class BenchEndpoint(base.Endpoint):
     async def act(self, action: str, args: dict[str, Any], kwargs: dict[str, Any]) -> Any:
         """Refuse the method, as Buildbot does; a resource that has some says so itself."""
         return await super().control(action, args, kwargs)
+
+
+class ReadingEndpoint(BenchEndpoint):
+    """An endpoint that gives what `read` makes of the farm and the parts of the path.
+
+    Of a list it also gets how many rows are asked for, at most `listed` of the newest.
+    """
+
+    read: Callable[..., Awaitable[Any]]
+    listed = 0
+
+    async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
+        """What `read` gives; None for nothing."""
+        most = [newest(resultSpec, self.listed)] if self.listed else []
+        return await type(self).read(farm_of(self.master).as_of_now(), *kwargs.values(), *most)
+
+
+def reading(
+    path: str,
+    what: str,
+    read: Callable[..., Awaitable[Any]],
+    *,
+    is_list: bool = False,
+    listed: int = 0,
+) -> type[BenchEndpoint]:
+    """An endpoint that only reads; `what` describes it."""
+    kind = base.EndpointKind.COLLECTION if is_list or listed else base.EndpointKind.SINGLE
+    parts = {"__doc__": what, "kind": kind, "pathPatterns": [path], "listed": listed}
+    return type("ViewEndpoint", (ReadingEndpoint,), parts | {"read": read})
 
 
 def refuse_nonsense(spec: Any, most_rows: int) -> None:

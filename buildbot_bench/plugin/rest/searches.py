@@ -14,7 +14,14 @@ from buildbot_bench.plugin.queries.searches import SearchViews
 from buildbot_bench.plugin.requests.marks import MarkRequests
 from buildbot_bench.plugin.requests.search_requests import SearchRequests, measure_more
 from buildbot_bench.plugin.rest.access import owner_of
-from buildbot_bench.plugin.rest.endpoints import BenchEndpoint, asked_for, filtered_by, newest
+from buildbot_bench.plugin.rest.endpoints import (
+    BenchEndpoint,
+    ReadingEndpoint,
+    asked_for,
+    filtered_by,
+    newest,
+    reading,
+)
 
 LISTED = 50
 
@@ -78,50 +85,13 @@ class SearchesEndpoint(BenchEndpoint):
         return await super().act(action, args, kwargs)
 
 
-class ProbesEndpoint(BenchEndpoint):
-    """The probes of one search."""
-
-    kind = base.EndpointKind.COLLECTION
-    pathPatterns = ["/bench/searches/n:searchid/probes"]
-
-    async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
-        """What each probe gave, oldest first."""
-        return await SearchViews(farm_of(self.master).as_of_now()).probes(kwargs["searchid"])
-
-
-class RecentProbesEndpoint(BenchEndpoint):
-    """What the lab was asked for last."""
-
-    kind = base.EndpointKind.COLLECTION
-    pathPatterns = ["/bench/probes"]
-
-    async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
-        """The newest probes of all searches and commits."""
-        return await SearchViews(farm_of(self.master).as_of_now()).recent_probes(
-            newest(resultSpec, LISTED)
-        )
-
-
-class JudgementsEndpoint(BenchEndpoint):
-    """What was made of the newest samples."""
-
-    kind = base.EndpointKind.COLLECTION
-    pathPatterns = ["/bench/judgements"]
-
-    async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
-        """The newest judgements with their verdicts."""
-        return await newest_judgements(farm_of(self.master).as_of_now(), newest(resultSpec, LISTED))
-
-
-class JudgementEndpoint(BenchEndpoint):
+class JudgementEndpoint(ReadingEndpoint):
     """What was made of one sample."""
 
     kind = base.EndpointKind.SINGLE
     pathPatterns = ["/bench/judgements/n:judgementid"]
 
-    async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
-        """The verdict; None when there is none."""
-        return await judgement(farm_of(self.master).as_of_now(), kwargs["judgementid"])
+    read = judgement
 
     async def act(self, action: str, args: dict[str, Any], kwargs: dict[str, Any]) -> Any:
         """`mark` says what it was."""
@@ -152,7 +122,20 @@ class BenchProbe(base.ResourceType):
 
     name = "bench_probe"
     plural = "probes"
-    endpoints = [ProbesEndpoint, RecentProbesEndpoint]
+    endpoints = [
+        reading(
+            "/bench/searches/n:searchid/probes",
+            "What each probe of one search gave, oldest first.",
+            lambda farm, search_id: SearchViews(farm).probes(search_id),
+            is_list=True,
+        ),
+        reading(
+            "/bench/probes",
+            "What the lab was asked for last, for all searches and commits.",
+            lambda farm, most: SearchViews(farm).recent_probes(most),
+            listed=LISTED,
+        ),
+    ]
 
 
 @filtered_by(judgementid=types.Integer(), state=types.String(), branch=types.String())
@@ -161,32 +144,24 @@ class Judgement(base.ResourceType):
 
     name = "bench_judgement"
     plural = "judgements"
-    endpoints = [JudgementEndpoint, JudgementsEndpoint]
+    endpoints = [
+        JudgementEndpoint,
+        reading(
+            "/bench/judgements",
+            "What was made of the newest samples, with the verdicts.",
+            newest_judgements,
+            listed=LISTED,
+        ),
+    ]
 
 
-class IncidentsEndpoint(BenchEndpoint):
-    """The newest incidents, each with all its searches and series."""
-
-    kind = base.EndpointKind.COLLECTION
-    pathPatterns = ["/bench/incidents"]
-
-    async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
-        """The newest first."""
-        most = newest(resultSpec, incident_groups.LISTED)
-        return await incident_groups.incidents(farm_of(self.master).as_of_now(), most)
-
-
-class IncidentEndpoint(BenchEndpoint):
+class IncidentEndpoint(ReadingEndpoint):
     """One incident, by the number of any of its searches."""
 
     kind = base.EndpointKind.SINGLE
     pathPatterns = ["/bench/incidents/n:incidentid"]
 
-    async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
-        """The incident; None when that search found nothing."""
-        return await incident_groups.incident(
-            farm_of(self.master).as_of_now(), kwargs["incidentid"]
-        )
+    read = incident_groups.incident
 
     async def act(self, action: str, args: dict[str, Any], kwargs: dict[str, Any]) -> Any:
         """`mark` says what it was, of all its searches at once."""
@@ -202,4 +177,12 @@ class BenchIncident(base.ResourceType):
 
     name = "bench_incident"
     plural = "incidents"
-    endpoints = [IncidentsEndpoint, IncidentEndpoint]
+    endpoints = [
+        reading(
+            "/bench/incidents",
+            "The newest incidents, each with all its searches and series.",
+            incident_groups.incidents,
+            listed=incident_groups.LISTED,
+        ),
+        IncidentEndpoint,
+    ]

@@ -2,20 +2,95 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from typing import Any
 
 from buildbot.data import base, types
+from twisted.internet.defer import Deferred, DeferredLock
+from twisted.internet.threads import deferToThread
 
 from buildbot_bench.core.gate import Ruling
+from buildbot_bench.core.legible import csv_text
+from buildbot_bench.core.limits import EXPORTED_ROWS
 from buildbot_bench.plugin.broker.commit_queue import said_of
 from buildbot_bench.plugin.broker.retention import inventory
+from buildbot_bench.plugin.db.series import ExportRow
 from buildbot_bench.plugin.farm import Farm, farm_of
-from buildbot_bench.plugin.farm.series import Series, all_series, watched_branches
-from buildbot_bench.plugin.queries import commit_views, history, judgements, lab, overview, searches
+from buildbot_bench.plugin.farm.series import Series, all_series, first_branch, watched_branches
+from buildbot_bench.plugin.queries import commit_views, history, judgements, overview, searches
 from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS, item_of_farm
-from buildbot_bench.plugin.rest.endpoints import BenchEndpoint, branch_asked, filtered_by, newest
-from buildbot_bench.plugin.rest.samples import SamplesEndpoint
+from buildbot_bench.plugin.rest.endpoints import BenchEndpoint, branch_asked, filtered_by, reading
+
+_COLUMNS = [field.name for field in fields(ExportRow)]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Written:
+    """A file's text; `is_cut` says that older rows are left out."""
+
+    text: str
+    is_cut: bool
+
+
+async def samples_csv(
+    farm: Farm,
+    testbed: str,
+    workload: str,
+    branch: str,
+    *,
+    limit: int = EXPORTED_ROWS,
+    offset: int = 0,
+) -> Written:
+    """One line an iteration on a branch, oldest first, under a line that names the columns.
+
+    They are the newest `limit`, but for the `offset` newest. So many take seconds to write, during
+    which the reactor answers others.
+    """
+    rows = await farm.store.export(testbed, workload, branch, limit=limit + 1, offset=offset)
+    is_cut = len(rows) > limit
+    return Written(text=await deferToThread(as_csv, rows[1:] if is_cut else rows), is_cut=is_cut)
+
+
+def as_csv(rows: list[ExportRow]) -> str:
+    """The rows under a line that names the columns."""
+    return csv_text(_COLUMNS, ([getattr(row, name) for name in _COLUMNS] for row in rows))
+
+
+class SamplesEndpoint(BenchEndpoint):
+    """A series as comma-separated values."""
+
+    kind = base.EndpointKind.RAW
+    pathPatterns = ["/bench/samples/s:testbed/s:workload/csv"]
+    takes_branch = True
+    most_rows = EXPORTED_ROWS
+
+    def __init__(self, rtype: Any, master: Any) -> None:
+        super().__init__(rtype, master)
+        # Threads that write thousands of rows at once take the interpreter from the reactor.
+        self._one_at_a_time = DeferredLock()
+
+    async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
+        """The file of a series that is or was measured: its name goes into a header."""
+        farm = farm_of(self.master)
+        asked = kwargs | {"branch": await branch_asked(farm, resultSpec)}
+        known = await history.series_list(farm)
+        if not any(asked.items() <= series.items() for series in known):
+            return None
+        limit = self.most_rows if resultSpec.limit is None else resultSpec.limit
+        offset = resultSpec.offset or 0
+        written: Written = await self._one_at_a_time.run(
+            lambda: Deferred.fromCoroutine(samples_csv(farm, **asked, limit=limit, offset=offset))
+        )
+        name = "{testbed}-{workload}".format(**kwargs)
+        if asked["branch"] != await first_branch(farm):
+            name = f"{asked['branch'].replace('/', '-')}-{name}"
+        if offset:
+            name += f"-without-newest-{offset}"
+        if written.is_cut:
+            name += f"-newest-{limit}"
+        return {"raw": written.text, "mime-type": "text/csv", "filename": f"{name}.csv"}
+
 
 Json = dict[str, Any]
 
@@ -95,31 +170,6 @@ async def mirror(farm: Farm) -> dict[str, str]:
 LISTED = 100
 
 
-class _Reading(BenchEndpoint):
-    """An endpoint that gives what a function of the farm and the path's parts gives."""
-
-    read: Callable[..., Awaitable[Any]]
-
-    async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
-        """The view; None, which Buildbot answers by 404, when there is nothing."""
-        return await type(self).read(farm_of(self.master).as_of_now(), *kwargs.values())
-
-
-class SeriesEndpoint(_Reading):
-    """What is measured where."""
-
-    kind = base.EndpointKind.COLLECTION
-    pathPatterns = ["/bench/series"]
-    read = history.series_list
-
-
-class CommitEndpoint(_Reading):
-    """One commit on all series, each against what was measured before it."""
-
-    pathPatterns = ["/bench/commits/s:revision"]
-    read = commit_views.commit
-
-
 class PointEndpoint(BenchEndpoint):
     """One commit of a series."""
 
@@ -133,102 +183,6 @@ class PointEndpoint(BenchEndpoint):
         return await commit_views.measured_commit(farm, **kwargs, branch=branch)
 
 
-class StripEndpoint(_Reading):
-    """A search's range as a strip."""
-
-    pathPatterns = ["/bench/searches/n:searchid/strip"]
-    read = searches.strip
-
-
-class SearchedCommitEndpoint(_Reading):
-    """One commit of a search's range."""
-
-    pathPatterns = ["/bench/searches/n:searchid/commits/n:offset"]
-    read = commit_views.commit_in_search
-
-
-class ReportPageEndpoint(_Reading):
-    """A search's report as its page shows it."""
-
-    pathPatterns = ["/bench/searches/n:searchid/report"]
-    read = overview.report_page
-
-
-class LabEndpoint(_Reading):
-    """Testbeds and queues."""
-
-    pathPatterns = ["/bench/lab"]
-    read = lab.lab
-
-
-class OverviewEndpoint(_Reading):
-    """How the farm stands."""
-
-    pathPatterns = ["/bench/overview"]
-    read = overview.overview
-
-
-class GatesEndpoint(_Reading):
-    """What waits behind gates."""
-
-    kind = base.EndpointKind.COLLECTION
-    pathPatterns = ["/bench/gates"]
-    read = gates
-
-
-class NoOpsEndpoint(_Reading):
-    """What is presumed to change nothing of the kernel."""
-
-    kind = base.EndpointKind.COLLECTION
-    pathPatterns = ["/bench/noops"]
-    read = no_ops
-
-
-class KernelsEndpoint(_Reading):
-    """Built kernels, and what retention does about them."""
-
-    pathPatterns = ["/bench/kernels"]
-    read = kernels
-
-
-class ReportsEndpoint(BenchEndpoint):
-    """Searches with their outcome."""
-
-    kind = base.EndpointKind.COLLECTION
-    pathPatterns = ["/bench/reports"]
-
-    async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
-        """The newest first."""
-        return await searches.reports(farm_of(self.master).as_of_now(), newest(resultSpec, LISTED))
-
-
-class VerdictsEndpoint(BenchEndpoint):
-    """Verdicts that are worth a look."""
-
-    kind = base.EndpointKind.COLLECTION
-    pathPatterns = ["/bench/verdicts"]
-
-    async def show(self, resultSpec: Any, kwargs: dict[str, Any]) -> Any:
-        """The newest first."""
-        return await judgements.verdicts(
-            farm_of(self.master).as_of_now(), newest(resultSpec, LISTED)
-        )
-
-
-class RecordEndpoint(_Reading):
-    """How often the farm was right."""
-
-    pathPatterns = ["/bench/record"]
-    read = judgements.record_json
-
-
-class MirrorEndpoint(_Reading):
-    """How far the mirror of the repository is."""
-
-    pathPatterns = ["/bench/mirror"]
-    read = mirror
-
-
 @filtered_by(branch=types.String())
 class BenchView(base.ResourceType):
     """What a page shows; an answer's list is named `views`."""
@@ -236,20 +190,47 @@ class BenchView(base.ResourceType):
     name = "bench_view"
     plural = "views"
     endpoints = [
-        SeriesEndpoint,
-        CommitEndpoint,
         PointEndpoint,
         SamplesEndpoint,
-        StripEndpoint,
-        SearchedCommitEndpoint,
-        ReportPageEndpoint,
-        LabEndpoint,
-        OverviewEndpoint,
-        GatesEndpoint,
-        NoOpsEndpoint,
-        KernelsEndpoint,
-        ReportsEndpoint,
-        VerdictsEndpoint,
-        RecordEndpoint,
-        MirrorEndpoint,
+        reading("/bench/series", "What is measured where.", history.series_list, is_list=True),
+        reading(
+            "/bench/commits/s:revision",
+            "One commit on all series, each against what was measured before it.",
+            commit_views.commit,
+        ),
+        reading("/bench/searches/n:searchid/strip", "A search's range as a strip.", searches.strip),
+        reading(
+            "/bench/searches/n:searchid/commits/n:offset",
+            "One commit of a search's range.",
+            commit_views.commit_in_search,
+        ),
+        reading(
+            "/bench/searches/n:searchid/report",
+            "A search's report as its page shows it.",
+            overview.report_page,
+        ),
+        reading("/bench/lab", "Testbeds and queues.", overview.lab),
+        reading("/bench/overview", "How the farm stands.", overview.overview),
+        reading("/bench/gates", "What waits behind gates.", gates, is_list=True),
+        reading(
+            "/bench/noops",
+            "What is presumed to change nothing of the kernel.",
+            no_ops,
+            is_list=True,
+        ),
+        reading("/bench/kernels", "Built kernels, and what retention does about them.", kernels),
+        reading(
+            "/bench/reports",
+            "Searches with their outcome, the newest first.",
+            searches.reports,
+            listed=LISTED,
+        ),
+        reading(
+            "/bench/verdicts",
+            "Verdicts that are worth a look, the newest first.",
+            judgements.verdicts,
+            listed=LISTED,
+        ),
+        reading("/bench/record", "How often the farm was right.", judgements.record_json),
+        reading("/bench/mirror", "How far the mirror of the repository is.", mirror),
     ]

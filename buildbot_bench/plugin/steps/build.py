@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from buildbot.process.buildstep import BuildStep, ShellMixin
 from buildbot.process.logobserver import LogLineObserver
 from buildbot.process.properties import Interpolate
 from buildbot.process.remotecommand import RemoteCommand, RemoteShellCommand
 from buildbot.process.remotetransfer import StringFileReader
-from buildbot.process.results import EXCEPTION, FAILURE, SKIPPED, SUCCESS
+from buildbot.process.results import EXCEPTION, SKIPPED, SUCCESS
 from buildbot.steps.source.git import Git
 from buildbot.util.twisted import async_to_deferred
 
@@ -22,9 +21,8 @@ from buildbot_bench.plugin.artefacts import BLOCK_BYTES
 from buildbot_bench.plugin.buildbot_fixes.poller import GIT_CONFIG
 from buildbot_bench.plugin.buildbot_fixes.restartable import Restartable
 from buildbot_bench.plugin.db.rows import ImageRow, PatchRow
-from buildbot_bench.plugin.db.states import ImageState
 from buildbot_bench.plugin.farm import farm_of
-from buildbot_bench.plugin.steps.bench_step import image_of
+from buildbot_bench.plugin.steps.transfer import ShellStep, image_of, skipped, untestable
 from buildbot_bench.workflow.jobs import SandboxSettings
 
 REMOVES_LOCKS = ("find", ".git", "-name", "*.lock", "-type", "f", "-delete")
@@ -66,7 +64,7 @@ class Checkout(Restartable, Git):
         return "clobber" if await self._dovccmd([*READS_REFERENCES], False) else action
 
 
-class CheckoutFromMirror(Restartable, ShellMixin, BuildStep):
+class CheckoutFromMirror(ShellStep):
     """A worktree of a mirror that the builder keeps; a failure says nothing of the revision."""
 
     name = "checkout"
@@ -79,9 +77,7 @@ class CheckoutFromMirror(Restartable, ShellMixin, BuildStep):
             Interpolate("--repository=%(kw:repository)s", repository=repository),
             Interpolate("--revision=%(prop:revision)s"),
         ]
-        shell = {"command": command, "logEnviron": False, "workdir": "build"}
-        kwargs = self.setupShellMixin({**shell, **kwargs})
-        super().__init__(haltOnFailure=True, **kwargs)
+        super().__init__(command=command, workdir="build", **kwargs)
 
     async def work(self) -> int:
         """Run the command; the image is asked for again when git or the network failed."""
@@ -101,15 +97,13 @@ def worker_path(digest: str) -> str:
     return f"patches/{digest}"
 
 
-class Patch(Restartable, ShellMixin, BuildStep):
+class Patch(ShellStep):
     """Applies each patch by git, which refuses paths that lead out of the tree."""
 
     name = "patch"
 
     def __init__(self, **kwargs: Any) -> None:
-        shell = {"command": [], "env": {"LC_ALL": "C"}, "logEnviron": False, "workdir": "build"}
-        kwargs = self.setupShellMixin({**shell, **kwargs})
-        super().__init__(haltOnFailure=True, hideStepIf=_skipped, **kwargs)
+        super().__init__(env={"LC_ALL": "C"}, workdir="build", hideStepIf=skipped, **kwargs)
 
     async def work(self) -> int:
         """Apply the patches in order; one that does not fit makes the image untestable."""
@@ -121,7 +115,7 @@ class Patch(Restartable, ShellMixin, BuildStep):
         for digest in digests:
             patch = await farm.store.patch(digest)
             if patch is None:
-                return await self._refuse(image, f"nobody kept the patch {digest[:12]}")
+                return await untestable(self, image, f"nobody kept the patch {digest[:12]}")
             if not await self._download(patch):
                 return EXCEPTION
             result = await self._apply(image, patch)
@@ -160,26 +154,14 @@ class Patch(Restartable, ShellMixin, BuildStep):
             return SUCCESS
         if self.build.stopped_reason is not None or _is_builder_fault(command.rc, command.stderr):
             return EXCEPTION
-        return await self._refuse(
-            image, f"{patch.origin} does not apply: {misfit(text, command.stderr)}"
+        return await untestable(
+            self, image, f"{patch.origin} does not apply: {misfit(text, command.stderr)}"
         )
-
-    async def _refuse(self, image: ImageRow, reason: str) -> int:
-        farm = farm_of(self.master)
-        self.descriptionDone = [reason]
-        await farm.store.change(
-            image, changed_at=farm.now(), state=ImageState.UNTESTABLE, reason=reason
-        )
-        return FAILURE
 
 
 def _is_builder_fault(rc: int | None, complaint: str) -> bool:
     """Whether git failed for a reason that is not the patch's; it then begins with `fatal:`."""
     return rc not in {1, 128} or "fatal:" in complaint
-
-
-def _skipped(results: int, _step: BuildStep) -> bool:
-    return results == SKIPPED
 
 
 class Symptoms(LogLineObserver):
@@ -205,7 +187,7 @@ class Symptoms(LogLineObserver):
 NO_SANDBOX = SandboxSettings(use="none")
 
 
-class Compile(Restartable, ShellMixin, BuildStep):
+class Compile(ShellStep):
     """Runs a script as GitHub Actions does, by `sh -e`; a failure makes the image untestable."""
 
     def __init__(
@@ -219,9 +201,8 @@ class Compile(Restartable, ShellMixin, BuildStep):
     ) -> None:
         self._script = script
         self._sandbox = sandbox
-        shell = {"command": ["sh", "-e", "-c", script], "env": env, "logEnviron": False}
-        kwargs = self.setupShellMixin({**shell, "sigtermTime": 30, **kwargs})
-        super().__init__(name=name, haltOnFailure=True, **kwargs)
+        command = ["sh", "-e", "-c", script]
+        super().__init__(name=name, command=command, env=env, sigtermTime=30, **kwargs)
 
     async def work(self) -> int:
         """Run the script; on failure say of the image what is known."""
@@ -234,15 +215,11 @@ class Compile(Restartable, ShellMixin, BuildStep):
         if self.build.stopped_reason is not None or command.rc is None:
             return EXCEPTION
         kind, reason = symptoms.diagnosis(command.rc)
-        farm = farm_of(self.master)
-        image = await image_of(self)
+        farm, image = farm_of(self.master), await image_of(self)
         if kind is FailureKind.INFRASTRUCTURE:
             await farm.store.change(image, changed_at=farm.now(), reason=reason)
             return EXCEPTION
-        await farm.store.change(
-            image, changed_at=farm.now(), state=ImageState.UNTESTABLE, reason=reason
-        )
-        return FAILURE
+        return await untestable(self, image, reason)
 
     async def _words(self) -> list[str]:
         words, settings = ["sh", "-e", "-c", self._script], self._sandbox

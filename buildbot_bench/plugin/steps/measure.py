@@ -12,7 +12,6 @@ from buildbot_bench.api.states import ProbeState
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.profile import parse_folded, tidy_packets, tidy_places
 from buildbot_bench.core.wire import Event, FailureKind, Finished, Measured, Phase, Profiled
-from buildbot_bench.plugin.buildbot_fixes.restartable import Restartable
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow, ProfileRow
 from buildbot_bench.plugin.db.states import (
     OPEN_PROBES,
@@ -23,7 +22,6 @@ from buildbot_bench.plugin.db.states import (
 )
 from buildbot_bench.plugin.farm import Farm, farm_of
 from buildbot_bench.plugin.farm.farm import may_be_followed_again, recorded_of
-from buildbot_bench.plugin.steps.bench_step import image_of, probe_of, profile_of
 from buildbot_bench.plugin.steps.record import (
     NO_REASON,
     USAGE,
@@ -33,28 +31,27 @@ from buildbot_bench.plugin.steps.record import (
     follow,
     why_left,
 )
-from buildbot_bench.plugin.steps.transfer import WORKER_DIRECTORY, kept_at
+from buildbot_bench.plugin.steps.transfer import (
+    WORKER_DIRECTORY,
+    ShellStep,
+    image_of,
+    kept_at,
+    probe_of,
+    profile_of,
+    skipped,
+)
 
 # A lab that says nothing for this long is lost; the job prints a line at each phase.
 SILENCE_S = 1200
 
 
-class MeasureProbe(Restartable, ShellMixin, BuildStep):
+class MeasureProbe(ShellStep):
     """Starts `bench-lab run` on the lab worker, or attaches to it, and records what it prints."""
 
     name = "measure"
 
     def __init__(self, **kwargs: Any) -> None:
-        kwargs = self.setupShellMixin(
-            {
-                "command": [],
-                "logEnviron": False,
-                "timeout": SILENCE_S,
-                "workdir": WORKER_DIRECTORY,
-                **kwargs,
-            }
-        )
-        super().__init__(haltOnFailure=True, **kwargs)
+        super().__init__(**{"timeout": SILENCE_S, "workdir": WORKER_DIRECTORY} | kwargs)
         self._result_sets: dict[str, int] = {}
 
     async def work(self) -> int:
@@ -67,7 +64,7 @@ class MeasureProbe(Restartable, ShellMixin, BuildStep):
         recorder = Recorder(step=self, farm=self._farm, probe=probe)
         self._unit_workload = probe.workload
         self.addLogObserver("stdio", recorder)
-        command = await follow(self, recorder, _job_command(probe, image))
+        command = await follow(self, recorder, _probe_command(probe, image))
         if recorder.ending is None:
             return await self._leave(why_left(recorder, command) or NO_REASON)
         return await self._conclude(image, failure_text(recorder.ending, recorder.fault))
@@ -140,19 +137,24 @@ async def is_believed(farm: Farm, probe: ProbeRow) -> bool:
     )
 
 
-def _job_command(probe: ProbeRow, image: ImageRow) -> list[str]:
+def _job_command(verb: str, row: ProbeRow | ProfileRow, image: ImageRow, *more: str) -> list[str]:
     return [
-        "bench-lab",
-        "run",
-        f"--testbed={probe.testbed}",
+        *("bench-lab", verb),
+        f"--testbed={row.testbed}",
         f"--artefact={kept_at(image.digest or '')}",
         f"--digest={image.digest}",
-        f"--workload={probe.workload}",
-        f"--iterations={probe.iterations}",
-        f"--job={probe.token}",
-        *(f"--sysctl={setting}" for setting in probe.tunables.split()),
-        *([] if probe.ab_test_id is None else [f"--sample=comparison-{probe.ab_test_id}"]),
+        f"--workload={row.workload}",
+        *more,
+        f"--job={row.token}",
+        *(f"--sysctl={setting}" for setting in row.tunables.split()),
     ]
+
+
+def _probe_command(probe: ProbeRow, image: ImageRow) -> list[str]:
+    command = _job_command("run", probe, image, f"--iterations={probe.iterations}")
+    if probe.ab_test_id is not None:
+        command.append(f"--sample=comparison-{probe.ab_test_id}")
+    return command
 
 
 class Abandon(ShellMixin, BuildStep):
@@ -164,7 +166,7 @@ class Abandon(ShellMixin, BuildStep):
         kwargs = self.setupShellMixin(
             {"command": [], "logEnviron": False, "workdir": WORKER_DIRECTORY}
         )
-        super().__init__(alwaysRun=True, flunkOnFailure=False, hideStepIf=_skipped, **kwargs)
+        super().__init__(alwaysRun=True, flunkOnFailure=False, hideStepIf=skipped, **kwargs)
 
     @async_to_deferred
     async def run(self) -> int:
@@ -188,19 +190,13 @@ class Abandon(ShellMixin, BuildStep):
         return not may_be_followed_again(probe, recorded_of(rows))
 
 
-def _skipped(results: int, _step: BuildStep) -> bool:
-    return results == SKIPPED
-
-
-class TakeCapture(Restartable, ShellMixin, BuildStep):
+class TakeCapture(ShellStep):
     """Starts `bench-lab profile` on the lab worker, or attaches to it, and keeps what it prints."""
 
     name = "profile"
 
     def __init__(self, **kwargs: Any) -> None:
-        usual = {"command": [], "logEnviron": False, "timeout": SILENCE_S}
-        kwargs = self.setupShellMixin({**usual, "workdir": WORKER_DIRECTORY, **kwargs})
-        super().__init__(haltOnFailure=True, **kwargs)
+        super().__init__(**{"timeout": SILENCE_S, "workdir": WORKER_DIRECTORY} | kwargs)
 
     async def work(self) -> int:
         """Run the job to its end; without a word of its end it is asked for again."""
@@ -211,7 +207,7 @@ class TakeCapture(Restartable, ShellMixin, BuildStep):
             return SKIPPED
         reader = _Reader(self)
         self.addLogObserver("stdio", reader)
-        command = await follow(self, reader, _capture_command(row, image))
+        command = await follow(self, reader, _job_command("profile", row, image))
         row = await profile_of(self)
         if reader.ending is None:
             return await self._leave(row, why_left(reader, command), wrong=command.rc == USAGE)
@@ -273,15 +269,3 @@ class _Reader(EventReader):
                     places=tidy_places(event.places, functions),
                 )
                 self.taken = kept.digest
-
-
-def _capture_command(row: ProfileRow, image: ImageRow) -> list[str]:
-    return [
-        *("bench-lab", "profile"),
-        f"--testbed={row.testbed}",
-        f"--artefact={kept_at(image.digest or '')}",
-        f"--digest={image.digest}",
-        f"--workload={row.workload}",
-        f"--job={row.token}",
-        *(f"--sysctl={setting}" for setting in row.tunables.split()),
-    ]

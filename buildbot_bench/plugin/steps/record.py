@@ -44,11 +44,6 @@ _NOT_RUN = "Upon execvpe"
 _KILLED = re.compile(r"process killed by signal (\d+)")
 
 
-def harmless(reason: str) -> str:
-    """A reason as it is kept: one visible line that a table has room for."""
-    return long_line(reason)
-
-
 class LastOutput:
     """Remembers the end of what a command wrote to stderr, and what the worker said of it."""
 
@@ -73,7 +68,7 @@ class LastOutput:
                 return f"{_PROGRAM} did not end within timeout-minutes of bench.yml"
             case "timeout_without_output":
                 return f"{_PROGRAM} printed nothing for too long; is the lab controller overloaded?"
-        return harmless(self._said() or self._killed)
+        return long_line(self._said() or self._killed)
 
     def _said(self) -> str:
         if not self._errors:
@@ -237,13 +232,13 @@ def failure_text(ending: Failed | Finished | None, fault: str) -> tuple[FailureK
     """
     match ending:
         case Finished() if fault:
-            return FailureKind.INFRASTRUCTURE, harmless(fault)
+            return FailureKind.INFRASTRUCTURE, long_line(fault)
         case Finished():
             return None
         case Failed():
-            return ending.kind, harmless(ending.reason)
+            return ending.kind, long_line(ending.reason)
         case None:
-            return FailureKind.INFRASTRUCTURE, harmless(fault) or NO_REASON
+            return FailureKind.INFRASTRUCTURE, long_line(fault) or NO_REASON
 
 
 # So many commands in a row that bring nothing new are enough for one build.
@@ -278,4 +273,4 @@ async def follow(step: Any, reader: EventReader, arguments: list[str]) -> Any:
 
 def why_left(reader: EventReader, command: Any) -> str:
     """Why a job was not followed to its end, in one harmless line; empty when nothing tells it."""
-    return harmless(reader.last_output.reason(command) or reader.missed or reader.fault)
+    return long_line(reader.last_output.reason(command) or reader.missed or reader.fault)

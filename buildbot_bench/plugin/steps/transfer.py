@@ -3,25 +3,75 @@
 from __future__ import annotations
 
 import stat
+from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from pathlib import PurePosixPath
+from typing import Any, TypeVar
 
-from buildbot.process.buildstep import BuildStep
+from buildbot.process.buildstep import BuildStep, ShellMixin
 from buildbot.process.remotecommand import RemoteCommand, RemoteShellCommand
 from buildbot.process.results import EXCEPTION, FAILURE, SKIPPED, SUCCESS
 from buildbot.steps.transfer import FileDownload, FileUpload
 from twisted.internet.threads import deferToThread
 
-from buildbot_bench.archives.apart import contents_apart
-from buildbot_bench.core.errors import UntestableRevision, UsageError
+from buildbot_bench.archives.contents import contents_apart
+from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageError
 from buildbot_bench.core.limits import KERNEL_ARCHIVE, ArchiveBudget, spoken
 from buildbot_bench.core.read_files import MOST_BYTES, SUFFIX, parse_read_files
 from buildbot_bench.plugin.artefacts import BLOCK_BYTES, ArtefactMissingError
 from buildbot_bench.plugin.buildbot_fixes.restartable import Restartable
-from buildbot_bench.plugin.db.rows import ImageRow
+from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow, ProfileRow
 from buildbot_bench.plugin.db.states import ImageState
 from buildbot_bench.plugin.farm import Farm, farm_of
-from buildbot_bench.plugin.steps.bench_step import image_of
+
+Row = TypeVar("Row", ImageRow, ProbeRow, ProfileRow)
+_HINT = "do not force these builders: ask with bench-bisect"
+
+
+async def image_of(step: Any) -> ImageRow:
+    """The image that the build is about."""
+    return await _row_of(step, "image", farm_of(step.master).store.image)
+
+
+async def probe_of(step: Any) -> ProbeRow:
+    """The probe that the build is about."""
+    return await _row_of(step, "probe", farm_of(step.master).store.probe)
+
+
+async def profile_of(step: Any) -> ProfileRow:
+    """The capture that the build is to take."""
+    return await _row_of(step, "profile", farm_of(step.master).store.profile)
+
+
+async def _row_of(step: Any, what: str, find: Callable[[int], Awaitable[Row | None]]) -> Row:
+    row = await find(step.getProperty(f"bench_{what}") or 0)
+    if row is None:
+        raise InfraError(f"this build has no {what} of the farm's tables", hint=_HINT)
+    return row
+
+
+async def untestable(step: Any, image: ImageRow, reason: str) -> int:
+    """Say of an image that its revision is at fault; how the step ends."""
+    farm = farm_of(step.master)
+    step.descriptionDone = [reason]
+    await farm.store.change(
+        image, changed_at=farm.now(), state=ImageState.UNTESTABLE, reason=reason
+    )
+    return FAILURE
+
+
+def skipped(results: int, _step: BuildStep) -> bool:
+    """Whether a step had nothing to do."""
+    return results == SKIPPED
+
+
+class ShellStep(Restartable, ShellMixin, BuildStep):
+    """A step that runs commands; a failure ends the build."""
+
+    def __init__(self, **settings: Any) -> None:
+        rest = self.setupShellMixin({"command": [], "logEnviron": False} | settings)
+        super().__init__(haltOnFailure=True, **rest)
+
 
 # The worker's own directory, seen from that of each of its builders. The commands of the lab run
 # there: it holds testbeds.toml, and the jobs and locks that all builders of a lab share.
@@ -120,7 +170,7 @@ class KeepReadFiles(Restartable, FileUpload):
             masterdest="",
             maxsize=MOST_BYTES,
             blocksize=BLOCK_BYTES,
-            hideStepIf=lambda results, _step: results == SKIPPED,
+            hideStepIf=skipped,
             haltOnFailure=False,
             flunkOnFailure=False,
             warnOnFailure=True,
@@ -188,8 +238,7 @@ class Upload(Restartable, FileUpload):
         if link is None:
             return EXCEPTION
         if link:
-            await self._is_untestable(farm, image, _is_a_link(link))
-            return FAILURE
+            return await untestable(self, image, _is_a_link(link))
         results: int = await super().work()
         if results != SUCCESS:
             if results == FAILURE and self.build.stopped_reason is None:
@@ -198,14 +247,13 @@ class Upload(Restartable, FileUpload):
                 too_large = f"{self.workersrc} has more than {spoken(most)}"
                 missing = f"the build made no {self.workersrc}"
                 reason = too_large if (size or 0) > most else missing
-                await self._is_untestable(farm, image, reason)
+                return await untestable(self, image, reason)
             return results
         try:
             held = await deferToThread(contents_apart, incoming, self._budget)
         except UntestableRevision as error:
             incoming.unlink()
-            await self._is_untestable(farm, image, f"{self.workersrc} is no kernel: {error}")
-            return FAILURE
+            return await untestable(self, image, f"{self.workersrc} is no kernel: {error}")
         artefact = await farm.artefacts.look(incoming)
         await farm.store.keep_artefact(digest=artefact.digest, size=artefact.size, now=farm.now())
         await farm.artefacts.adopt(incoming, artefact)
@@ -222,9 +270,3 @@ class Upload(Restartable, FileUpload):
         )
         self.descriptionDone = [f"sha256 {artefact.digest[:12]}"]
         return SUCCESS
-
-    async def _is_untestable(self, farm: Farm, image: ImageRow, reason: str) -> None:
-        self.descriptionDone = [reason]
-        await farm.store.change(
-            image, changed_at=farm.now(), state=ImageState.UNTESTABLE, reason=reason
-        )

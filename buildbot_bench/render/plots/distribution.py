@@ -1,4 +1,4 @@
-"""The plot of each revision's boots: a box from least to most, the median, every value."""
+"""Plots of boots as boxes: of the revisions of a search, and of images with their medians."""
 
 from __future__ import annotations
 
@@ -7,9 +7,20 @@ from dataclasses import dataclass
 from statistics import fmean, median
 from typing import TYPE_CHECKING
 
+from buildbot_bench.core.legible import one_line
 from buildbot_bench.core.report.words import percent
 from buildbot_bench.core.sample import Metric
-from buildbot_bench.render.plots.canvas import INK, MUTED, NEW, OLD, Format, draw, named, scale
+from buildbot_bench.render.plots.canvas import (
+    BAND,
+    INK,
+    MUTED,
+    NEW,
+    OLD,
+    Format,
+    draw,
+    named,
+    scale,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -88,3 +99,88 @@ def _tell_changes(axes: Axes, groups: Sequence[BoxGroup]) -> None:
                 ha="center",
                 color=INK,
             )
+
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_ALL_WIDTHS = 0.72  # of the boxes of one workload; the rest of the way to the next one is air
+# Okabe and Ito's, the base's and the new one's first; hatched when they begin anew.
+_COLOURS = (OLD, NEW, "#009e73", BAND, "#e69f00", "#cc79a7", "#f0e442", MUTED)
+_HATCHES = ("", "///")
+_NAME_COLUMNS = 40  # letters of an image's name
+_LEGEND_COLUMNS = 4
+# Of a name in the legend, at 9 points, with the box and the air beside it; of a row of names.
+_LETTER_IN, _BESIDE_IN, _LINE_IN = 0.085, 0.6, 0.19
+_COMFORTABLE = 12  # boxes that fit into the usual width
+_BOX_IN = 0.45
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MedianGroup:
+    """The values of each image under one workload; any of them may be empty."""
+
+    workload: str
+    values: tuple[tuple[float, ...], ...]
+
+
+def medians(
+    groups: Sequence[MedianGroup],
+    images: Sequence[str],
+    metric: Metric,
+    *,
+    title: str,
+    form: Format = Format.PNG,
+) -> bytes:
+    """The picture of the groups, left to right, as netbenches draws them; of at most 16 images.
+
+    At least one value must be there. The axis begins at 0, for a box's height is its value.
+    """
+    boxes = len(groups) * len(images)
+    width_in = min(7.6 + _BOX_IN * max(boxes - _COMFORTABLE, 0), 15.2)
+    names = [one_line(image, columns=_NAME_COLUMNS) for image in images]
+    columns = _legend_columns(names, width_in)
+
+    def paint(axes: Axes) -> None:
+        for number, name in enumerate(names):
+            _boxes(axes, groups, number, len(images), name)
+        axes.set_xticks(range(len(groups)), [named(group.workload) for group in groups])
+        axes.tick_params(axis="x", length=0)
+        top = max(value for group in groups for values in group.values for value in values)
+        axes.set_ylim(0, 1.08 * top or 1.0)
+        axes.figure.legend(loc="outside lower center", ncols=columns)
+        scale(axes, metric)
+
+    height_in = 3.6 + _LINE_IN * -(-len(images) // columns)
+    return draw(paint, form=form, title=title, width_in=width_in, height_in=height_in)
+
+
+def _legend_columns(names: Sequence[str], width_in: float) -> int:
+    """How many names beside each other fit below the boxes."""
+    column_in = _BESIDE_IN + _LETTER_IN * max(map(len, names))
+    return max(1, min(len(names), _LEGEND_COLUMNS, int(width_in / column_in)))
+
+
+def _boxes(axes: Axes, groups: Sequence[MedianGroup], number: int, of: int, label: str) -> None:
+    found = [(place, group.values[number]) for place, group in enumerate(groups)]
+    there = [(place, values) for place, values in found if values]
+    width = _ALL_WIDTHS / of
+    places = [place + (number - (of - 1) / 2) * width for place, _ in there]
+    middles = [median(values) for _, values in there]
+    whiskers = [
+        [middle - min(values) for middle, (_, values) in zip(middles, there, strict=True)],
+        [max(values) - middle for middle, (_, values) in zip(middles, there, strict=True)],
+    ]
+    again, colour = divmod(number, len(_COLOURS))
+    axes.bar(
+        places,
+        middles,
+        width,
+        color=_COLOURS[colour],
+        alpha=0.7,
+        edgecolor=INK if again else _COLOURS[colour],
+        hatch=_HATCHES[again],
+        label=label,
+    )
+    cap = min(4, 20 / of)
+    axes.errorbar(places, middles, whiskers, fmt="none", ecolor=INK, capsize=cap, lw=1.2)

@@ -11,7 +11,7 @@ from email import message_from_bytes, policy
 
 import pytest
 
-from buildbot_bench.api.searches import SearchShown
+from buildbot_bench.api.answers import SearchShown
 from buildbot_bench.core.cron import WEEK_S
 from buildbot_bench.core.figures import percent, size
 from buildbot_bench.core.json_reader import from_json

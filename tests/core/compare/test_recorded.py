@@ -13,7 +13,7 @@ from buildbot_bench.core.compare import (
     recorded_boots,
     text,
 )
-from buildbot_bench.core.compare.notes import recorded_notes
+from buildbot_bench.core.compare.variants import recorded_notes
 from buildbot_bench.core.model import Noise
 from buildbot_bench.core.sample import PPS
 from buildbot_bench.core.wire import RECORDED_BOOTS

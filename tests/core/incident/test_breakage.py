@@ -21,7 +21,7 @@ from buildbot_bench.core.incident import (
     TrialOutcome,
     plan_breakage,
 )
-from buildbot_bench.core.incident.rates import place_posterior
+from buildbot_bench.core.incident.model import place_posterior
 
 WORKS, BROKEN, HIDDEN, LOST = (
     TrialOutcome.WORKS,

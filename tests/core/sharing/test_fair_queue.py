@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from buildbot_bench.core.sharing import Demand, Served, turns, waits_at_most_s
+from buildbot_bench.core.sharing import Demand, Served, turns
+from tests.fakes.fairness import waits_at_most_s
 
 # Rounding, of times that are summed up over hundreds of services.
 ROUNDING_S = 1e-6

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from buildbot_bench.demo.processes import answers, free_port
+from buildbot_bench.demo.processes import answers
+from tests.ports import free_port
 
 BIN = Path(__file__).parent / "bin"
 CONNECT = Path(__file__).parent / "connect"

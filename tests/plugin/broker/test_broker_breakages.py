@@ -11,7 +11,7 @@ from buildbot_bench.plugin.broker.breakages import Breakages
 from buildbot_bench.plugin.db.states import SearchKind
 from buildbot_bench.plugin.outbox.summary_mails import write_breakages
 from buildbot_bench.plugin.queries.breakage_views import breakage_report
-from buildbot_bench.render.notices import notice_text
+from buildbot_bench.render.message import notice_text
 from tests.fakes.breaking_lab import ERROR, PANIC, Lab, broken_since
 from tests.fakes.past import Past
 

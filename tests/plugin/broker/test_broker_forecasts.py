@@ -7,7 +7,7 @@ from twisted.internet import reactor
 from twisted.internet.task import deferLater
 
 from buildbot_bench.api.requests import SearchQuestion
-from buildbot_bench.plugin.broker.forecasts import Forecasts
+from buildbot_bench.plugin.broker.searching import Forecasts
 from buildbot_bench.plugin.farm.calculating import use
 from buildbot_bench.plugin.requests.search_requests import SearchRequests
 from tests.fakes.calculating import Late

@@ -14,7 +14,7 @@ from buildbot_bench.plugin.broker.alarms import search_of
 from buildbot_bench.plugin.broker.follow_ups import search_for
 from buildbot_bench.plugin.broker.incidents import Incidents
 from buildbot_bench.plugin.broker.searching import Searching
-from buildbot_bench.plugin.db.incident_rows import RaisedAlarm
+from buildbot_bench.plugin.db.finding_rows import RaisedAlarm
 from buildbot_bench.plugin.outbox.mail_outbox import MailOutbox
 from buildbot_bench.plugin.queries.history import marks_of
 from buildbot_bench.plugin.queries.incident_groups import incident_json

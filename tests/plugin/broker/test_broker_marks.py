@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from buildbot_bench.core.search import Answer, Step
+from buildbot_bench.plugin.broker.alarms import Recoveries
 from buildbot_bench.plugin.broker.follow_ups import Remeasuring
 from buildbot_bench.plugin.broker.judging import Judging
-from buildbot_bench.plugin.broker.recoveries import Recoveries
 from buildbot_bench.plugin.queries.judgements import settled_changes
 from buildbot_bench.plugin.requests.marks import MarkRequests
 from tests.fakes.past import TESTBED, WORKLOAD, boots

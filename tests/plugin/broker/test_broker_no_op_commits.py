@@ -6,7 +6,7 @@ import pytest
 
 from buildbot_bench.core.read_files import ReadFiles, pack_read_files
 from buildbot_bench.plugin.broker.commit_queue import CommitQueue
-from buildbot_bench.plugin.broker.no_ops import NoOpCommits
+from buildbot_bench.plugin.broker.commit_watch import NoOpCommits
 from buildbot_bench.plugin.db.rows import NewCommit
 from tests.fakes.past import Past
 from tests.fakes.removed import no_errors

@@ -11,7 +11,7 @@ from buildbot_bench.core.evidence import MAX_FRUITLESS
 from buildbot_bench.plugin.broker.searching import Searching
 from buildbot_bench.plugin.outbox.farm_mail import WEEK_S, write_alive
 from buildbot_bench.plugin.outbox.mail_outbox import MailOutbox
-from buildbot_bench.plugin.queries.lab import lab
+from buildbot_bench.plugin.queries.overview import lab
 from buildbot_bench.plugin.queries.searches import SearchViews
 from tests.fakes.smtp import Postmaster, running
 

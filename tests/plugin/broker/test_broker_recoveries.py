@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from buildbot_bench.core.search import Answer, Step
-from buildbot_bench.plugin.broker.recoveries import Recoveries
+from buildbot_bench.plugin.broker.alarms import Recoveries
 from buildbot_bench.plugin.db.states import JudgementState
 from tests.fakes.past import boots
 

@@ -8,8 +8,8 @@ import pytest
 from buildbot.config.errors import ConfigErrors, capture_config_errors
 from buildbot.plugins import util
 
-from buildbot_bench.plugin.configurator.access import check_access
-from buildbot_bench.plugin.operations.ports import keep_ports, read_ports
+from buildbot_bench.plugin.configurator import check_access
+from buildbot_bench.plugin.operations.hangs import keep_ports, read_ports
 
 LOOPBACK = "tcp:8010:interface=127.0.0.1"
 

@@ -23,7 +23,7 @@ from buildbot_bench.demo.verifying import verify
 from buildbot_bench.lab.locks import take_lock
 from buildbot_bench.plugin.db import schema
 from buildbot_bench.plugin.db.columns import JsonText
-from buildbot_bench.plugin.db.incident_rows import Recovery
+from buildbot_bench.plugin.db.finding_rows import Recovery
 from tests.fakes.whole_farm import BOOTS, DIGEST, KERNEL, WholeFarm, boot
 
 

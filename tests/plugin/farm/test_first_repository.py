@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from buildbot.config import ConfigErrors
 
-from buildbot_bench.plugin.farm.first_repository import require_same_first
+from buildbot_bench.plugin.farm.histories import require_same_first
 from tests.gitrepo import make_repository, numbered
 
 

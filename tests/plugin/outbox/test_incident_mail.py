@@ -8,7 +8,7 @@ import pytest
 
 from buildbot_bench.core.incident import Breakage, Ending
 from buildbot_bench.core.search import Answer, Step
-from buildbot_bench.plugin.db.incident_rows import Recovery
+from buildbot_bench.plugin.db.finding_rows import Recovery
 from buildbot_bench.plugin.db.states import ReportState
 from buildbot_bench.plugin.outbox.farm_mail import NEWS_S
 from buildbot_bench.plugin.outbox.mail_outbox import MailOutbox

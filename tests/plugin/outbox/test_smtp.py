@@ -12,11 +12,11 @@ from twisted.internet import reactor, task
 from twisted.trial import unittest
 
 from buildbot_bench.core.errors import InfraError, UsageError
-from buildbot_bench.demo.processes import free_port
 from buildbot_bench.plugin.outbox.mail_outbox import MailRefused, SmtpOutcome, SmtpSettings, send
 from buildbot_bench.render.message import compose_message
 from tests.fakes import reports
 from tests.fakes.smtp import HOST, Postmaster, certificate, mute, only, running
+from tests.ports import free_port
 
 SENDER = "Buildbot Bench <bench@example.org>"
 ANN, BOB, CAT = "Ann <ann@example.org>", "bob@example.org", "cat@example.org"

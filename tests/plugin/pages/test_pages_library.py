@@ -11,7 +11,7 @@ import pytest
 from twisted.web.test.requesthelper import DummyRequest
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.plugin.pages.library import ChartLibrary, LibraryPages, chart_library
+from buildbot_bench.plugin.pages.deferred_resource import ChartLibrary, LibraryPages, chart_library
 
 
 def asked(library: ChartLibrary, name: str, **headers: str) -> tuple[bytes, dict[str, str]]:
@@ -80,7 +80,7 @@ def test_it_evaluates_no_text_which_the_policy_forbids():
 
 
 def test_it_is_not_imported_with_all_that_its_package_needs():
-    code = "import sys, buildbot_bench.plugin.pages.library as l; l.chart_library();"
+    code = "import sys, buildbot_bench.plugin.pages.deferred_resource as l; l.chart_library();"
     code += "print(sorted({'uplot', 'IPython'} & set(sys.modules)))"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout == "[]\n"

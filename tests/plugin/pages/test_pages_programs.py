@@ -21,7 +21,7 @@ from buildbot_bench.plugin.pages.application import _Page, badge, glossary, stat
 from buildbot_bench.plugin.pages.deferred_resource import KEEP_S
 from buildbot_bench.plugin.pages.histories import _SeriesText
 from buildbot_bench.plugin.pages.metrics import Gauge, exposition, metrics
-from buildbot_bench.plugin.rest.samples import as_csv, samples_csv
+from buildbot_bench.plugin.rest.views import as_csv, samples_csv
 from buildbot_bench.plugin.service import BenchService
 from buildbot_bench.render.html import Tone, badge_svg
 from tests.fakes.past import boots

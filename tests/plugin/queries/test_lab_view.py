@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from buildbot_bench.plugin.queries.lab import lab
+from buildbot_bench.plugin.queries.overview import lab
 from tests.fakes.master import Request
 
 pytestmark = pytest.mark.both_databases

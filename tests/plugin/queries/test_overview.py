@@ -9,7 +9,7 @@ import pytest
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.incident import Breakage, Ending, Standing
 from buildbot_bench.core.search import Answer, Slope, SlopePart, Step
-from buildbot_bench.plugin.db.incident_rows import Recovery
+from buildbot_bench.plugin.db.finding_rows import Recovery
 from buildbot_bench.plugin.queries.incident_groups import incident, incidents
 from buildbot_bench.plugin.queries.overview import LISTED, overview
 from buildbot_bench.plugin.requests.marks import MarkRequests

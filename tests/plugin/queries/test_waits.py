@@ -9,7 +9,7 @@ from buildbot_bench.plugin.broker.issue import Issuer
 from buildbot_bench.plugin.db.ab_test_rows import AbTestVariant, NewAbTest
 from buildbot_bench.plugin.db.states import Priority, SearchKind
 from buildbot_bench.plugin.queries.comparisons import ComparisonViews
-from buildbot_bench.plugin.queries.lab import lab
+from buildbot_bench.plugin.queries.overview import lab
 from buildbot_bench.plugin.queries.searches import SearchViews
 
 pytestmark = pytest.mark.both_databases

@@ -17,15 +17,14 @@ from buildbot_bench.plugin.rest.endpoints import asked_for, register
 from buildbot_bench.plugin.rest.searches import (
     LISTED,
     JudgementEndpoint,
-    JudgementsEndpoint,
-    ProbesEndpoint,
-    RecentProbesEndpoint,
     SearchEndpoint,
     SearchesEndpoint,
 )
 
 pytestmark = pytest.mark.both_databases
 
+PROBES, RECENT_PROBES = searches.BenchProbe.endpoints
+JUDGEMENTS = searches.Judgement.endpoints[1]
 ENDS = {"old": "r1", "new": "r11"}
 
 
@@ -165,7 +164,7 @@ async def test_one_search_and_its_probes_are_read_by_number(endpoint, past):
     probe = await past.probe(1, search_id=search.id, reason="search")
     here = {"searchid": search.id}
     assert (await endpoint(SearchEndpoint).get(ResultSpec(), here))["searchid"] == search.id
-    (shown,) = await endpoint(ProbesEndpoint).get(ResultSpec(), here)
+    (shown,) = await endpoint(PROBES).get(ResultSpec(), here)
     assert shown["probeid"] == probe.id
 
 
@@ -180,8 +179,8 @@ async def test_lists_begin_with_the_newest_and_are_never_longer_than_the_limit(e
 async def test_verdicts_and_recent_probes_are_listed(endpoint, past):
     await past.judgement(1, 2)
     await past.probe(3)
-    assert len(await endpoint(JudgementsEndpoint).get(ResultSpec(), {})) == 1
-    assert len(await endpoint(RecentProbesEndpoint).get(ResultSpec(), {})) == 1
+    assert len(await endpoint(JUDGEMENTS).get(ResultSpec(), {})) == 1
+    assert len(await endpoint(RECENT_PROBES).get(ResultSpec(), {})) == 1
 
 
 async def test_our_resources_are_found_among_buildbots_and_stay_there_when_it_is_reconfigured():
@@ -191,5 +190,5 @@ async def test_our_resources_are_found_among_buildbots_and_stay_there_when_it_is
         register(SimpleNamespace(data=buildbots), searches.Search)
     found, arguments = buildbots.getEndpoint(("bench", "searches", "7"))
     assert (type(found), arguments) == (SearchEndpoint, {"searchid": 7})
-    assert isinstance(buildbots.getEndpoint(("bench", "judgements"))[0], JudgementsEndpoint)
+    assert isinstance(buildbots.getEndpoint(("bench", "judgements"))[0], JUDGEMENTS)
     assert [link["name"] for link in buildbots.rootLinks].count("bench") == 1

@@ -13,8 +13,8 @@ from buildbot.www.rest import BadJsonRpc2
 
 from buildbot_bench.plugin.broker.quarantine import ControlImages
 from buildbot_bench.plugin.pages.metrics import metrics
-from buildbot_bench.plugin.queries.lab import lab
-from buildbot_bench.plugin.rest import testbeds
+from buildbot_bench.plugin.queries.overview import lab
+from buildbot_bench.plugin.rest import comparisons
 from buildbot_bench.plugin.rest.endpoints import register
 from tests.fakes.control import WITH_CONTROL, answer_control
 
@@ -47,7 +47,7 @@ async def shown_of(farm, name: str = "apu"):
 async def endpoint(master, path: str):
     buildbots = connector.DataConnector()
     await buildbots.setServiceParent(MasterService())
-    register(SimpleNamespace(data=buildbots), testbeds.Testbed)
+    register(SimpleNamespace(data=buildbots), comparisons.Testbed)
     found, kwargs = buildbots.getEndpoint(tuple(path.split("/")))
     found.master = master
     return found, kwargs

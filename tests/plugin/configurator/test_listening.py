@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from buildbot_bench.core.listening import listening
+from buildbot_bench.plugin.operations.hangs import listening
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Start-time fair queueing of the demands for a testbed, by the weights of claimants' shares.
+"""Fair sharing of a testbed, and the clause that says why a request waits.
 
 Goyal, Vin, Cheng: Start-Time Fair Queueing, SIGCOMM 1996, a form of the weighted fair queueing of
 Demers, Keshav, Shenker (SIGCOMM 1989) that needs no clock. Each service gets a span of virtual
@@ -9,8 +9,8 @@ next span begins where the last served one began.
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from heapq import heappop, heappush
@@ -82,16 +82,6 @@ def turns(demands: Iterable[Demand], served: Mapping[str, Served]) -> Iterator[T
             heappush(heads, (finish, -queue[0].weight, queue[0].number, claimant))
     for demand in idle:
         yield Turn(demand=demand, span=None)
-
-
-def waits_at_most_s(weight: float, cost_s: float, others: Collection[tuple[float, float]]) -> float:
-    """How long a claimant waits at most between two services of its own, in seconds.
-
-    `others` are the weights and costs of the other claimants, of each the largest; `cost_s` is what
-    the claimant's own services take. While its span of cost_s / weight passes, each of the others
-    is served for its weight's part of it, and for one service more (Goyal et al., theorem 1).
-    """
-    return sum(other * cost_s / weight + most_s for other, most_s in others)
 
 
 class PersonPriority(StrEnum):
@@ -176,3 +166,82 @@ class Claim:
     def weight(self, weights: Weights) -> float:
         """The share of this request."""
         return weights.of(self.kind) * _FACTOR[self.priority]
+
+
+# Of what goes first so many are named; the rest is counted.
+_NAMED = 3
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WaitForDecision:
+    """It waits for a person, or for what no testbed and no builder brings: `approval`."""
+
+    by: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WaitForBuild:
+    """It waits for its kernel; `builder` builds it, None: a free one is awaited first.
+
+    `ahead` is what builders build first: of each for whom, as in `search 12 (ann)`, how many.
+    """
+
+    label: str
+    builder: str | None = None
+    ahead: Sequence[tuple[str, int]] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WaitForTestbed:
+    """It waits until a testbed has done what goes first.
+
+    Attributes:
+        name: The testbed's.
+        ahead: What goes first, in order: of each for whom, as in `search 12 (ann)`, and how many
+            boots.
+        away: The worker that serves the testbed, when it is not connected.
+        iteration: What an iteration there is called.
+    """
+
+    name: str
+    ahead: Sequence[tuple[str, int]] = ()
+    away: str | None = None
+    iteration: str = "boot"
+
+
+def what_it_waits_for(reason: WaitForDecision | WaitForBuild | WaitForTestbed) -> str:
+    """One clause: `waits for testbed apu2: 3 boots of search 12 (ann) go first`."""
+    match reason:
+        case WaitForDecision(by=by):
+            return f"waits for {by}"
+        case WaitForBuild(label=label, builder=None, ahead=ahead):
+            first = f": {_first(ahead, 'build')}" if ahead else ""
+            return f"waits for a builder to build {label}{first}"
+        case WaitForBuild(label=label, builder=builder):
+            return f"waits for a build of {label} on builder {builder}"
+        case WaitForTestbed(name=name, away=str(worker)):
+            return f"waits for worker {worker} of testbed {name}, which is not connected"
+        case WaitForTestbed(name=name, ahead=ahead, iteration=iteration):
+            return f"waits for testbed {name}" + (f": {_first(ahead, iteration)}" if ahead else "")
+
+
+def _first(ahead: Sequence[tuple[str, int]], what: str) -> str:
+    numbers: Counter[str] = Counter()
+    for whose, number in ahead:
+        numbers[whose] += number
+    named = list(numbers.items())
+    # One more would be named in as many words as it is counted in.
+    shown = named if len(named) <= _NAMED + 1 else named[:_NAMED]
+    said = [f"{_count(number, what)} of {whose}" for whose, number in shown]
+    if rest := sum(numbers.values()) - sum(number for _, number in shown):
+        said.append(f"{_count(rest, what)} of others")
+    alone = sum(numbers.values()) == 1
+    return f"{_and(said)} {'goes' if alone else 'go'} first"
+
+
+def _count(number: int, what: str) -> str:
+    return f"1 {what}" if number == 1 else f"{number} {what}s"
+
+
+def _and(said: Sequence[str]) -> str:
+    return said[0] if len(said) == 1 else f"{', '.join(said[:-1])} and {said[-1]}"

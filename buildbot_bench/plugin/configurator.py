@@ -1,8 +1,9 @@
-"""The Buildbot configuration of a workflow: workers, builders, poller and services."""
+"""The Buildbot configuration of a workflow, which refuses unsafe log-ins and connections."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -13,19 +14,23 @@ from buildbot.configurators import ConfiguratorBase
 from buildbot.plugins import util
 from buildbot.secrets.providers.file import SecretInAFile
 from buildbot.worker import Worker
+from buildbot.www.auth import RemoteUserAuth
+from buildbot.www.authz.roles import RolesFromUsername
 from sqlalchemy.pool import QueuePool
+from twisted.logger import Logger
 
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.plugin.broker import BenchBroker
-from buildbot_bench.plugin.broker.build_choice import begin_build, next_build
-from buildbot_bench.plugin.broker.quarantine import may_start
+from buildbot_bench.plugin.broker.quarantine import begin_build, may_start, next_build
 from buildbot_bench.plugin.broker.scheduler import RECONCILE_S
 from buildbot_bench.plugin.buildbot_fixes.poller import Poller
 from buildbot_bench.plugin.buildbot_fixes.sturdy_build import SturdyFactory
-from buildbot_bench.plugin.configurator.access import check_access
 from buildbot_bench.plugin.farm import bench_builder, profile_builder
+from buildbot_bench.plugin.operations.hangs import kind_of, listening, worker_ports
 from buildbot_bench.plugin.private_files import PRIVATE_UMASK
 from buildbot_bench.plugin.rest import endpoints as rest
+from buildbot_bench.plugin.rest.access import BenchAuth
 from buildbot_bench.plugin.service import BenchService
 from buildbot_bench.plugin.steps.build import Checkout, CheckoutFromMirror, Compile, Patch
 from buildbot_bench.plugin.steps.measure import Abandon, MeasureProbe, TakeCapture
@@ -39,6 +44,56 @@ from buildbot_bench.workflow import (
     Workflow,
     load,
 )
+
+_LOG = Logger()
+
+# By its name: the module of Buildbot's that it is in needs a library that few have.
+_GOOGLE = "Google"
+
+
+def check_access(config: Mapping[str, Any]) -> None:
+    """Tell Buildbot what is wrong with `www`, and the log what is not secret with the workers."""
+    www = config.get("www") or {}
+    auth = www.get("auth")
+    ways = [auth, getattr(auth, "elsewhere", None)]
+    if any(isinstance(way, RemoteUserAuth) for way in ways):
+        _check_proxy(www)
+    if any(getattr(way, "name", None) == _GOOGLE for way in ways):
+        _check_google(www, alone=getattr(auth, "name", None) == _GOOGLE)
+    several = (config.get("mq") or {}).get("type") == "wamp"
+    if several and isinstance(auth, BenchAuth) and auth.session_key is None:
+        error(
+            "www: a login at one of several masters is a login at all: let each have the same"
+            " secrets/session.key, made once by `openssl rand -hex 32`"
+        )
+    for port in worker_ports(config.get("protocols") or {}):
+        where = listening(port)
+        if not (where.is_local or where.is_encrypted):
+            _LOG.warn(
+                "bench: workers connect without encryption: {port}; see SECURITY.md",
+                port=kind_of(port),
+            )
+
+
+def _check_proxy(www: Mapping[str, Any]) -> None:
+    if not listening(www.get("port")).is_local:
+        error(
+            "www: RemoteUserAuth trusts a header that anybody can send to"
+            f" {quoted(www.get('port'))}: let the port be 'unix:…', or listen on 127.0.0.1 alone"
+            " ('tcp:8010:interface=127.0.0.1'), and the proxy remove that header from requests"
+        )
+
+
+def _check_google(www: Mapping[str, Any], *, alone: bool) -> None:
+    """A name at Google is what stands before the @ of an address, with any domain."""
+    for matcher in getattr(www.get("authz"), "roleMatchers", ()):
+        if isinstance(matcher, RolesFromUsername) and (
+            alone or any(str(name).endswith("@google") for name in matcher.usernames)
+        ):
+            error(
+                "www: with GoogleAuth ann@example.org and ann@example.com have one name: give roles"
+                " by RolesFromEmails"
+            )
 
 
 @dataclass(frozen=True, slots=True)
