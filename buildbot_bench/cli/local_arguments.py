@@ -74,7 +74,7 @@ class LocalOptions:
     What failed at the revisions `again` is tried again. With `keep_builds` those of the last
     command that only built otherwise stay valid. `form` is text, markdown, csv or json; `html` a
     file to write beside it. With `dry_run` nothing is built or run. `most_bytes` are for kept
-    builds; `ahead` builds are made beside the runs.
+    builds; `ahead` builds are made beside the runs. `budget_s` is when to end.
     """
 
     revisions: tuple[str, ...]
@@ -93,6 +93,7 @@ class LocalOptions:
     again: tuple[str, ...] = ()
     keep_builds: bool = False
     first_parent: bool = False
+    budget_s: float | None = None
 
 
 BISECT_HERE = CommandLine(
@@ -155,6 +156,7 @@ def _options(line: CommandLine, given: argparse.Namespace, argv: Sequence[str]) 
         again=tuple(getattr(given, "again", ())),
         keep_builds=given.keep_builds,
         first_parent=getattr(given, "first_parent", False),
+        budget_s=given.budget,
     )
 
 

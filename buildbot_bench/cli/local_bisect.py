@@ -194,6 +194,7 @@ def _search(options: LocalOptions, task: LocalTask, revisions: Revisions) -> Loc
             command_line("bench-bisect", ends, (*options.typed, "--json")),
         ),
         first_parent=options.first_parent,
+        budget_s=options.budget_s,
         base=base,
         merges=() if options.first_parent else tuple(merges.sizes(between).values()),
     )

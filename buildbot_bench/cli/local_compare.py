@@ -63,7 +63,8 @@ def _run(options: LocalOptions) -> int:
                 if options.dry_run:
                     return comparison_expected(question, bench, as_json=options.form == "json")
                 with comparison_view() as view:
-                    report = Compare(question, bench, view).run()
+                    compare = Compare(question, bench, view)
+                    report = compare.run()
             finally:
                 bench.end()
     except UntestableRevision as error:
@@ -71,7 +72,7 @@ def _run(options: LocalOptions) -> int:
     except KeyboardInterrupt:
         say("interrupted; the same command goes on where it was")
         return ExitStatus.INTERRUPTED
-    return _tell(options, report)
+    return _tell(options, report, is_early=compare.is_early)
 
 
 def _question(options: LocalOptions, task: LocalTask, revisions: Revisions) -> LocalComparison:
@@ -94,6 +95,7 @@ def _question(options: LocalOptions, task: LocalTask, revisions: Revisions) -> L
         ),
         limits=BootLimits(boots=options.iterations, images=options.images),
         min_effect=task.min_effect,
+        budget_s=options.budget_s,
     )
 
 
@@ -102,7 +104,7 @@ def _untestable(error: UntestableRevision) -> int:
     return ExitStatus.INCONCLUSIVE
 
 
-def _tell(options: LocalOptions, report: ComparisonReport) -> int:
+def _tell(options: LocalOptions, report: ComparisonReport, *, is_early: bool) -> int:
     if options.html is not None:
         write_page(options.html, report)
         say(f"the report is in {options.html}")
@@ -121,4 +123,5 @@ def _tell(options: LocalOptions, report: ComparisonReport) -> int:
         ),
         os.environ,
     )
-    return ExitStatus.ANSWERED
+    undecided = {Verdict.UNDECIDED, Verdict.WITHIN_LUCK} & set(verdicts)
+    return ExitStatus.INCONCLUSIVE if is_early and undecided else ExitStatus.ANSWERED

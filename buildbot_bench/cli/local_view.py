@@ -17,7 +17,7 @@ from buildbot_bench.api.states import ProbeState, SearchState
 from buildbot_bench.api.texts import Nouns
 from buildbot_bench.cli.console import LineView, View
 from buildbot_bench.cli.live import SearchSeen
-from buildbot_bench.cli.wording import forecast_text
+from buildbot_bench.cli.wording import cost_text, forecast_text
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.search import Forecast
@@ -38,18 +38,21 @@ class LocalView:
         self._only_new = isinstance(view, LineView)
         self._known: int | None = None
         self._forecast: ForecastShown | None = None
+        self._left: Forecast | None = None
         self._search: LocalSearch | None = None
 
     def show(self, course: SearchCourse) -> None:
         """Show the search as it stands now; one inside a merge is another search."""
         if course.search is not self._search:
             self._search, self._known, self._forecast = course.search, None, None
+            self._left = None
         probes = _probes(course)
         if self._known is None:
             self._known = len(course.known.iterations)
             if self._known:
                 self.notice(f"{self._known} runs are known already and not repeated")
-        if course.forecast is not None and self._forecast is None:
+        if course.forecast is not None and course.forecast is not self._left:
+            self._left = course.forecast
             inside = expected_inside(course.search.merges, course.known)
             told = forecast_of(
                 course.search,
@@ -57,8 +60,14 @@ class LocalView:
                 course.forecast,
                 warnings=(inside,) if inside else (),
             )
+            before = self._forecast
             self._forecast = _from_the_beginning(told, len(course.known.iterations))
-            self.notice(forecast_text(told, ItemUnderTest.COMMAND))
+            text = forecast_text(told, ItemUnderTest.COMMAND)
+            if before is not None:
+                runs = f"{before.iterations.median:.0f} to {self._forecast.iterations.median:.0f}"
+                left = cost_text(told, ItemUnderTest.COMMAND)
+                text = f"the forecast changes from {runs} runs in all; these are left:\n{left}"
+            self.notice(text)
         shown = [one for one in probes if one.serial > self._known] if self._only_new else probes
         self._view.show(SearchSeen(search=_search(course, self._forecast), probes=shown))
 

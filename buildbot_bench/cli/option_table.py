@@ -188,6 +188,12 @@ _LOCAL: Sections = {
         Option("--cpus N,M", "pin the run to them", processors, scope=RUN),
         Option("--timeout TIMEOUT", "of a run (default 10m)", duration_s, scope=RUN),
         Option("--disk SIZE", "what a run may write, as 500M (default 4G)", size, scope=RUN),
+        Option(
+            "--budget TIME",
+            "end after it, as 90s, 10m or 2h, with what is known; what has begun is ended first",
+            duration_s,
+            once=True,
+        ),
         Option("--build-timeout BUILD_TIMEOUT", "(default 1h)", duration_s),
         Option(
             "--min-effect E",

@@ -47,6 +47,7 @@ class Bench:
         self._workshop = workshop
         self._measurer = measurer
         self._now = now
+        self._began_s = now()
         self.id = store.campaign(campaign.digest, campaign.told, now=now())
         self._fruitless = 0
         timed = [one.times for one in self.iterations() if one.times and one.epoch == EPOCH]
@@ -81,6 +82,10 @@ class Bench:
     def assumed_build_s(self) -> float:
         """Return what a build usually takes in this repository, in seconds, by any recipe."""
         return self.store.usual_build_s() or ASSUMED_BUILD_S
+
+    def is_spent(self, budget_s: float | None) -> bool:
+        """Return whether so many seconds are over since the command began."""
+        return budget_s is not None and self._now() - self._began_s >= budget_s
 
     def notices(self) -> list[str]:
         """Return what a person should know of what was built since the last time."""

@@ -7,8 +7,23 @@ from functools import lru_cache
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.evidence import is_alike, usable_image
+from buildbot_bench.core.figures import count, sureness, threshold
 from buildbot_bench.core.legible import one_line
-from buildbot_bench.core.search import Answer, Forecast, Measure, Suspect, forecast, plan, suspects
+from buildbot_bench.core.report.words import duration
+from buildbot_bench.core.search import (
+    Answer,
+    Costs,
+    Evidence,
+    Forecast,
+    Measure,
+    SearchPolicy,
+    Suspect,
+    answer_early,
+    forecast,
+    no_change,
+    plan,
+    suspects,
+)
 from buildbot_bench.core.search import meanwhile as worth_meanwhile
 from buildbot_bench.local.bench import Bench
 from buildbot_bench.local.campaign import LocalSearch, Watcher
@@ -17,6 +32,8 @@ from buildbot_bench.local.measuring import coarse_value
 
 _PLANS_KEPT = 4
 _LINES_SHOWN = 5  # of what a build printed that failed
+_FORECAST_AGAIN = 2  # times the runs, or what was forecast: then it is forecast or said anew
+_PROBABLY, _EVEN = 0.9, 0.5  # probabilities that nothing changed
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,6 +64,7 @@ class Bisection:
     def __init__(self, search: LocalSearch, bench: Bench, onlooker: Watcher[SearchCourse]) -> None:
         self._search, self._bench, self._onlooker = search, bench, onlooker
         self._plan = lru_cache(maxsize=_PLANS_KEPT)(plan)
+        self._forecast_at, self._runs, self._is_nothing = 0, 0.0, False
         self._course = SearchCourse(search_id=bench.id, search=search, known=self.known())
 
     def known(self) -> Known:
@@ -70,6 +88,8 @@ class Bisection:
             known = self.known()
             self._refuse_bad_ends(known)
             decision = self._plan(known.between.n, known.evidence, known.costs, known.policy)
+            if isinstance(decision, Measure) and self._bench.is_spent(self._search.budget_s):
+                decision = self._early(known)
             match decision:
                 case Measure():
                     self._look(known)
@@ -157,19 +177,50 @@ class Bisection:
             lines = (f"  | {one_line(line)}" for line in output[-_LINES_SHOWN:])
             self._onlooker.notice("\n".join((one_line(said), *lines)))
 
+    def _early(self, known: Known) -> Answer:
+        """The answer when the budget is spent."""
+        runs, budget = count(len(known.iterations), "run"), duration(self._search.budget_s or 0.0)
+        reason = f"the budget of {budget} is spent, after {runs}; the same command goes on"
+        return answer_early(*_question(known), reason)
+
     def _look(self, known: Known) -> None:
-        """Show what is suspected now, and, once both ends are measured, what it will take."""
-        question = (known.between.n, known.evidence, known.costs, known.policy)
-        found = suspects(*question)
-        expected = self._course.forecast
-        if expected is None and {0, known.between.n} <= {s.position for s in known.samples}:
+        """Show what is suspected now, and, once both ends are measured, what it will take.
+
+        What it takes is forecast again each time that the runs have doubled.
+        """
+        found = suspects(*_question(known))
+        expected, done = self._course.forecast, len(known.iterations)
+        ends = {0, known.between.n} <= {s.position for s in known.samples}
+        if ends and done >= _FORECAST_AGAIN * self._forecast_at:
+            self._forecast_at = done
             self._show(known=known, suspects=found, now="weighing what it will take", place=None)
-            expected = forecast(known.between.n, known.costs, known.policy, evidence=known.evidence)
+            now = forecast(known.between.n, known.costs, known.policy, evidence=known.evidence)
+            runs = done + now.iterations[0]
+            if expected is None or max(runs, self._runs) >= _FORECAST_AGAIN * min(runs, self._runs):
+                expected, self._runs = now, runs
         self._show(known=known, suspects=found, forecast=expected)
+        self._tell_nothing(known)
+
+    def _tell_nothing(self, known: Known) -> None:
+        """Say once that there is probably nothing, and once that a change is likelier again."""
+        chance = no_change(*_question(known))
+        if not self._is_nothing and chance >= _PROBABLY:
+            self._is_nothing = True
+            least = threshold(self._search.terms.min_effect)
+            self._onlooker.notice(
+                f"probably nothing here: with {sureness(chance)} nothing changes by {least} or more"
+            )
+        elif self._is_nothing and chance < _EVEN:
+            self._is_nothing = False
+            self._onlooker.notice("there is likelier a change than none after all")
 
     def _show(self, **changed: object) -> None:
         self._course = replace(self._course, **changed)  # type: ignore[arg-type]
         self._onlooker.show(self._course)
+
+
+def _question(known: Known) -> tuple[int, Evidence, Costs, SearchPolicy]:
+    return known.between.n, known.evidence, known.costs, known.policy
 
 
 def _named(known: Known, wanted: Measure) -> str:

@@ -55,7 +55,8 @@ class LocalSearch:
     What failed at the positions `again` is tried again. `ahead` is how many builds are made beside
     the runs; 0: builds and runs take turns. `commands` are how a person repeats it. With
     `first_parent` a merge is one commit; `merges` are the sizes of those of the range. `base`
-    says where the range begins if not at OLD.
+    says where the range begins if not at OLD. With `budget_s` the search ends by then with what is
+    known, in seconds from the beginning of the command.
     """
 
     campaign: Campaign
@@ -68,3 +69,4 @@ class LocalSearch:
     first_parent: bool = False
     merges: tuple[int, ...] = ()
     base: str = ""
+    budget_s: float | None = None

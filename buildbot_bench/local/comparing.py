@@ -24,6 +24,7 @@ from buildbot_bench.core.compare import (
 from buildbot_bench.core.errors import UntestableRevision
 from buildbot_bench.core.evidence import is_alike
 from buildbot_bench.core.item import ItemUnderTest
+from buildbot_bench.core.report.words import duration
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.local.bench import EPOCH, Bench
@@ -46,11 +47,15 @@ class Compared:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LocalComparison:
-    """What is compared, the base first; `min_effect` is a fraction."""
+    """What is compared, the base first; `min_effect` is a fraction.
+
+    With `budget_s` it ends by then with what is known, in seconds from the command's beginning.
+    """
 
     variants: tuple[Compared, ...]
     limits: BootLimits
     min_effect: float
+    budget_s: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -96,6 +101,7 @@ class Compare:
         self._plans = [VariantPlan(boots=first) for _ in question.variants]
         self._alike = not bench.campaign.recipe.steps
         self._aside: set[int] = set()
+        self.is_early = False
 
     def run(self) -> ComparisonReport:
         """Build and measure until the verdicts need no more.
@@ -111,6 +117,8 @@ class Compare:
         aside = self._aside = set(same)
         while True:
             self._measure(aside)
+            if self.is_early:
+                break
             unbuilt = not self._bench.campaign.recipe.steps
             if (self._alike and not unbuilt) or len(firsts) - len(aside) < MIN_VARIANTS:
                 break
@@ -134,6 +142,8 @@ class Compare:
             )
             for place, other in same.items()
         ]
+        if self.is_early:
+            detail.append(f"the budget of {duration(self._question.budget_s or 0.0)} is spent")
         return self._report("; ".join(detail))
 
     def _built(self, one: Compared, ordinal: int) -> StoredBuild:
@@ -161,6 +171,9 @@ class Compare:
             done = [Counter(number for number, _ in runs[place]) for place in places]
             block = next_block(done, wanted)
             if block is None:
+                return
+            if all(done) and self._bench.is_spent(self._question.budget_s):
+                self.is_early = True
                 return
             one = self._question.variants[places[block.variant]]
             image = self._built(one, block.image)

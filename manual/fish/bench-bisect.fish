@@ -51,7 +51,7 @@ function _shtab_bench_bisect_using
 end
 
 set -g _shtab_bench_bisect_commands
-set -g _shtab_bench_bisect_opts_with_value --again --artefact --build --build-timeout --cache --cancel --cpus --disk --farm --follow --html --jobs --mark --min-effect --password-file --patience --priority --release --repository --run --skip --testbed --testbeds --timeout --unit --user --value --warm-up --with --workflow --workload
+set -g _shtab_bench_bisect_opts_with_value --again --artefact --budget --build --build-timeout --cache --cancel --cpus --disk --farm --follow --html --jobs --mark --min-effect --password-file --patience --priority --release --repository --run --skip --testbed --testbeds --timeout --unit --user --value --warm-up --with --workflow --workload
 
 complete -c bench-bisect -e
 complete -c bench-bisect -f
@@ -91,6 +91,7 @@ complete -c bench-bisect -n _shtab_bench_bisect_using -l warm-up -x -d 'runs not
 complete -c bench-bisect -n _shtab_bench_bisect_using -l cpus -x -d 'pin the run to them'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l timeout -x -d 'of a run (default 10m)'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l disk -x -d 'what a run may write, as 500M (default 4G)'
+complete -c bench-bisect -n _shtab_bench_bisect_using -l budget -x -d 'end after it, as 90s, 10m or 2h, with what is known; what has begun is ended first'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l build-timeout -x -d '(default 1h)'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l workflow -x -d 'the bench.yml that says it (default: the one in the repository'"'"'s top)'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l testbeds -x -d 'testbeds.toml (default: beside bench.yml)'

@@ -51,7 +51,7 @@ function _shtab_bench_compare_using
 end
 
 set -g _shtab_bench_compare_commands
-set -g _shtab_bench_compare_opts_with_value --approve --artefact --build --build-timeout --cache --cancel --cpus --disk --extend --farm --follow --html --images --jobs --label --min-effect --output --password-file --patience --priority --reject --repository --run --testbed --testbeds --timeout --unit --user --value --warm-up --with --workflow --workload -n
+set -g _shtab_bench_compare_opts_with_value --approve --artefact --budget --build --build-timeout --cache --cancel --cpus --disk --extend --farm --follow --html --images --jobs --label --min-effect --output --password-file --patience --priority --reject --repository --run --testbed --testbeds --timeout --unit --user --value --warm-up --with --workflow --workload -n
 
 complete -c bench-compare -e
 complete -c bench-compare -f
@@ -96,6 +96,7 @@ complete -c bench-compare -n _shtab_bench_compare_using -l warm-up -x -d 'runs n
 complete -c bench-compare -n _shtab_bench_compare_using -l cpus -x -d 'pin the run to them'
 complete -c bench-compare -n _shtab_bench_compare_using -l timeout -x -d 'of a run (default 10m)'
 complete -c bench-compare -n _shtab_bench_compare_using -l disk -x -d 'what a run may write, as 500M (default 4G)'
+complete -c bench-compare -n _shtab_bench_compare_using -l budget -x -d 'end after it, as 90s, 10m or 2h, with what is known; what has begun is ended first'
 complete -c bench-compare -n _shtab_bench_compare_using -l build-timeout -x -d '(default 1h)'
 complete -c bench-compare -n _shtab_bench_compare_using -l workflow -x -d 'the bench.yml that says it (default: the one in the repository'"'"'s top)'
 complete -c bench-compare -n _shtab_bench_compare_using -l testbeds -x -d 'testbeds.toml (default: beside bench.yml)'

@@ -80,10 +80,10 @@ def ask(repository: Repository) -> Callable[..., LocalSearch]:
 
 @pytest.fixture
 def bench_for(repository: Repository) -> Callable[[LocalSearch, Measurer], Bench]:
-    def bench(search: LocalSearch, measurer: Measurer) -> Bench:
+    def bench(search: LocalSearch, measurer: Measurer, **how: Callable[[], float]) -> Bench:
         git, room, store = repository.git, repository.room, repository.store
         workshop = Workshop(git, room, store, search.campaign.recipe)
         workshop.clear()
-        return Bench(search.campaign, store, workshop, measurer, ahead=search.ahead)
+        return Bench(search.campaign, store, workshop, measurer, ahead=search.ahead, **how)
 
     return bench

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from itertools import count
 
 from buildbot_bench.cli.local_expected import comparison_expected, search_expected
-from buildbot_bench.core.compare import BootLimits
+from buildbot_bench.core.compare import BootLimits, Verdict
 from buildbot_bench.local.bisecting import Bisection
 from buildbot_bench.local.comparing import Compare, Compared, LocalComparison
 from buildbot_bench.local.revisions import Revisions
@@ -34,6 +35,26 @@ def test_a_search_is_forecast_before_anything_is_known_and_when_all_is(ask, benc
     assert (left["known_iterations"], left["iterations"]["p90"]) == (runs, 0)
     assert left["warnings"] == []
     assert len(measurer.seen) == runs
+
+
+def test_a_comparison_whose_budget_is_spent_ends_after_a_run_of_each(ask, bench_for, repository):
+    search, measurer = ask(), ReadMeasurer()
+    bench = bench_for(search, measurer, now=count().__next__)
+    revisions = Revisions(git=repository.git)
+    question = LocalComparison(
+        variants=tuple(
+            Compared(label=name, revision=revisions.one(name)) for name in ("n2", "n3", "main")
+        ),
+        limits=BootLimits(boots=5, images=1),
+        min_effect=0.02,
+        budget_s=1.0,
+    )
+    compare = Compare(question, bench, SilentWatcher())
+    report = compare.run()
+    assert compare.is_early
+    assert len(measurer.seen) == 3
+    assert {change.verdict for change in report.series[0].changes} == {Verdict.UNDECIDED}
+    assert "the budget of 1.0 s is spent" in report.detail
 
 
 def test_of_a_comparison_it_is_told_what_runs_and_builds_are_left(

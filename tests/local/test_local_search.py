@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from dataclasses import replace
+from itertools import count
 
 import pytest
 
@@ -76,6 +77,40 @@ def test_a_value_that_is_too_coarse_is_told_before_the_first_build(ask, bench_fo
     Bisection(search, bench_for(search, ReadMeasurer()), watcher).run()
     assert watcher.notices[0].startswith("`user` has steps of")
     assert "measure `cpu`" in watcher.notices[0]
+
+
+def test_a_search_whose_budget_is_spent_ends_with_its_suspects(ask, bench_for):
+    search = replace(ask(), budget_s=12.5)
+    measurer = ReadMeasurer(noise=0.1)
+    bench = bench_for(search, measurer, now=count().__next__)
+    report = report_of(search, Bisection(search, bench, SilentWatcher()).run())
+    assert report.kind is ReportKind.INCONCLUSIVE
+    assert report.unresolved
+    runs = len(measurer.seen)
+    assert 1 < runs <= 12
+    assert "the budget of 12 s is spent" in report.reason
+    longer = replace(search, budget_s=None)
+    report = report_of(longer, Bisection(longer, bench, SilentWatcher()).run())
+    assert report.kind is ReportKind.CULPRIT
+    assert len(measurer.seen) > runs
+
+
+def test_a_budget_that_is_spent_before_the_first_run_leaves_the_range_open(ask, bench_for):
+    search = replace(ask(), budget_s=0.0)
+    report = report_of(
+        search, Bisection(search, bench_for(search, ReadMeasurer()), SilentWatcher()).run()
+    )
+    assert report.kind is ReportKind.INCONCLUSIVE
+
+
+def test_a_search_that_probably_finds_nothing_says_so_and_forecasts_again(ask, bench_for):
+    search = ask(upto=SLOWER_FROM - 1)
+    watcher = SilentWatcher()
+    found = Bisection(search, bench_for(search, ReadMeasurer(noise=0.03)), watcher).run()
+    assert not found.answer.steps
+    assert any(one.startswith("probably nothing here: with 9") for one in watcher.notices)
+    forecasts = {course.forecast.iterations for course in watcher.courses if course.forecast}
+    assert len(forecasts) > 1
 
 
 def test_another_build_is_another_campaign(ask, bench_for):

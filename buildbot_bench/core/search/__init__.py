@@ -15,7 +15,13 @@ from buildbot_bench.core.search.model import (
     Step,
     Suspect,
 )
-from buildbot_bench.core.search.planner import meanwhile, plan, suspects
+from buildbot_bench.core.search.planner import (
+    answer_early,
+    meanwhile,
+    no_change,
+    plan,
+    suspects,
+)
 
 __all__ = [
     "Answer",
@@ -30,8 +36,10 @@ __all__ = [
     "SlopePart",
     "Step",
     "Suspect",
+    "answer_early",
     "forecast",
     "meanwhile",
+    "no_change",
     "plan",
     "suspects",
 ]

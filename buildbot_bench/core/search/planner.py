@@ -20,6 +20,7 @@ from buildbot_bench.core.search.model import (
     SearchPolicy,
     Suspect,
 )
+from buildbot_bench.core.search.proof import ends_unproved
 from buildbot_bench.core.search.readings import read
 from buildbot_bench.core.search.search_range import FloatArray, IntArray, SearchRange, build_range
 from buildbot_bench.core.search.stop import (
@@ -118,6 +119,32 @@ def meanwhile(
     if probe is None:
         return None
     return Measure(position=int(search_range.ask[probe.kernel]), image=probe.image, prefetch=())
+
+
+def answer_early(
+    n: int, evidence: Evidence, costs: Costs, policy: SearchPolicy, reason: str
+) -> Answer:
+    """Return what is known where a search ends before it is sure, for a `reason` of somebody's.
+
+    What is not proved is unresolved: ends of which nothing is known yet, or that seem alike.
+    """
+    del costs
+    known = _known(n, evidence, policy)
+    if known is not None:
+        found = conclude(*known, classify_gaps(*known, policy), policy, reason)
+        if found.steps or found.unresolved:
+            return replace(found, slopes=())
+    return Answer(steps=(), reproduced=False, unresolved=((0, n),), reason=reason)
+
+
+def no_change(n: int, evidence: Evidence, costs: Costs, policy: SearchPolicy) -> float:
+    """Return the probability that nothing relevant changed; 0 while an end lacks boots to say."""
+    del costs
+    known = _known(n, evidence, policy)
+    if known is None or ends_unproved(known[1], policy):
+        return 0.0
+    posterior = known[1]
+    return max(0.0, 1 - max(float(posterior.relevant.sum()), posterior.ends_differ))
 
 
 def suspects(n: int, evidence: Evidence, costs: Costs, policy: SearchPolicy) -> tuple[Suspect, ...]:

@@ -93,6 +93,8 @@ _BOOTS_A_BATCH = 25
 # Of all decisions of a rehearsal; what a longer one would still take is reckoned (`_longer`).
 _MOST_EFFORT = 29.0
 _MOST_LONGER = 4.0
+# Standard errors: 2.6 for an error of 1 %, and some for ends that seem to differ.
+_SURELY = 3.0
 # Images that take a decision as long as all else of it; measured. Their pairs are what takes time.
 _IMAGES_OF_ONE = 18
 # Hypotheses of the noise; with more of them a decision takes longer, though not all are weighed.
@@ -182,7 +184,7 @@ def rehearse(question: Question, truth: Truth, seed: int) -> Course:
             evidence = replace(evidence, measurements=(*evidence.measurements, *measured))
         request = plan(n, evidence, costs, policy)
         effort += _effort(evidence) * breadth
-    longer = _longer(question, truth, evidence) if isinstance(request, Measure) else 1.0
+    longer = _longer(question, truth, evidence, boots) if isinstance(request, Measure) else 1.0
     # Of the last that were given together, half were enough on average.
     return Course(
         iterations=longer * (boots - more / 2),
@@ -192,16 +194,32 @@ def rehearse(question: Question, truth: Truth, seed: int) -> Course:
     )
 
 
-def _longer(question: Question, truth: Truth, evidence: Evidence) -> float:
+def _longer(question: Question, truth: Truth, evidence: Evidence, boots: int) -> float:
     """How many times as long an unfinished search takes in all, by what its steps still lack.
 
-    Each lacks the bits of its place, and the boots of both sides that prove them.
+    Each lacks the bits of its place, and the boots of both sides that prove them; where there is
+    none, the ends lack the boots that show it.
     """
     least = log1p(question.policy.min_effect) / 2
     commits = 1 + np.flatnonzero(np.abs(np.diff(truth.level)) >= least)
     before = sum(_lacks(int(commit), question, question.evidence) for commit in commits)
     left = sum(_lacks(int(commit), question, evidence) for commit in commits)
-    return before / max(before - left, before / _MOST_LONGER) if before else 1.0
+    if not before:
+        return 1 + _ends_lack(question, truth, evidence) / max(boots, 1)
+    return before / max(before - left, before / _MOST_LONGER)
+
+
+def _ends_lack(question: Question, truth: Truth, evidence: Evidence) -> float:
+    """The boots until the ends are known not to differ, about.
+
+    Of n boots each, the difference has a standard error of s·sqrt(2/n), of which `sought_effect`
+    is to be _SURELY times as much.
+    """
+    boots = Counter(m.position for m in evidence.measurements)
+    sought = log1p(question.policy.sought_effect)
+    needed = 2 * (_SURELY * truth.noise.total / sought) ** 2
+    needed = min(needed, question.policy.max_measurements / 2)
+    return sum(max(needed - boots[end], 0.0) for end in (0, question.n))
 
 
 def _lacks(commit: int, question: Question, evidence: Evidence) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from math import log1p
 
 import numpy as np
 import pytest
@@ -92,6 +93,18 @@ def test_what_was_measured_is_taken_off():
     assert known.iterations[0] < whole.iterations[0] - 5
     assert known.images[0] < whole.images[0] - 4
     assert known.hours[0] < whole.hours[0]
+
+
+def test_where_nothing_is_there_the_ends_take_as_many_boots_as_noise_asks_for():
+    policy = SearchPolicy(sigma_run=0.04, sigma_build=0.0, layout=False, images=False)
+    rng = np.random.default_rng(1)
+    boots = 10
+    known = evidence(
+        *((64 * (number % 2), float(np.exp(0.04 * rng.normal()))) for number in range(boots))
+    )
+    left = forecast(64, COSTS, policy, known).iterations[0]
+    least = 4 * (1.96 * 0.04 / log1p(policy.sought_effect)) ** 2  # of both ends, at 95 %
+    assert least < boots + left < 10 * least
 
 
 def test_kernels_that_are_built_save_builds():
