@@ -111,4 +111,17 @@ TWO_SPEEDS = tuple(
         (0.4, 0.035, "-7 %", single(-0.07), -0.07),
     )
 )
-DEV_ROWS = (*ALONE, *TWO_SPEEDS, *(row for family in FAMILIES for row in family.rows()))
+RACES = tuple(
+    Row(
+        name=f"dev a commit slows {100 * share:g} % of the boots by {100 * far:g} %",
+        world=_world(n=300, commits=single(-far), race=share, tail=tail),
+        policy=_policy(-far * share),
+        alarm=True,
+    )
+    for share, far, tail in (
+        (0.25, 0.12, None),
+        (0.5, 0.06, None),
+        (0.4, 0.2, Tail(share=0.05, far=0.03, both_ways=True)),
+    )
+)
+DEV_ROWS = (*ALONE, *TWO_SPEEDS, *RACES, *(row for family in FAMILIES for row in family.rows()))

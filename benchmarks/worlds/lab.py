@@ -16,6 +16,8 @@ from benchmarks.worlds.disturbances import ByBoot, ByHour
 from benchmarks.worlds.ranges import Draw, Range, Rng
 from buildbot_bench.core.search import Costs, Measurement
 
+# Boots of each end when an alarm is raised, and the value below which one of the new end is slow.
+_ALARM, _SLOW = 3, 0.96
 COSTS = Costs(build_s=1200.0, boot_s=180.0, run_s=120.0)
 
 
@@ -32,7 +34,8 @@ class Tail:
 class World:
     """What is true of a family of ranges: standard deviations in ln(value), and what disturbs.
 
-    `hours` and `boots` draw for each lab what it adds by the hour and by the boot.
+    `hours` and `boots` draw for each lab what it adds by the hour and by the boot. With a `race`
+    steps show in that share of the boots alone.
     """
 
     n: int
@@ -40,6 +43,7 @@ class World:
     sigma_run: float = 0.005
     sigma_build: float = 0.0
     tail: Tail | None = None
+    race: float | None = None
     hours: tuple[Callable[[Rng], ByHour], ...] = ()
     boots: tuple[Callable[[Rng], ByBoot], ...] = ()
 
@@ -86,6 +90,14 @@ class Lab:
         self.boots += 1
         return measured
 
+    def alarm(self) -> tuple[Measurement, ...]:
+        """Three boots of the old end, and of the new one until it has three and one was slow."""
+        old = [self.measure(0, 0) for _ in range(_ALARM)]
+        new: list[Measurement | None] = []
+        while len(new) < _ALARM or min(m.value for m in new if m) > _SLOW:
+            new.append(self.measure(self.world.n, 0))
+        return tuple(m for m in (*old, *new) if m)
+
     def effect(self, old: int, new: int) -> float:
         """The true change of the level in (old, new], as a fraction."""
         return float(np.expm1(self._level[new] - self._level[old]))
@@ -100,7 +112,8 @@ class Lab:
         return old, new
 
     def _draw(self, position: int, image: int) -> float:
-        level = self._level[position] + self._luck(position, image)
+        shows = self.world.race is None or self._boot.random() < self.world.race
+        level = (self._level[position] if shows else 0.0) + self._luck(position, image)
         level += self._boot.normal(0, self.world.sigma_run)
         level += sum(offset(self.clock_s) for offset in self._hours)
         return float(level + sum(offset(self._boot) for offset in self._boots))

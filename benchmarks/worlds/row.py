@@ -18,7 +18,8 @@ class Row:
     """A world, what the search is told of it, and what is wanted: boots on average, shares.
 
     `failed` is the most builds that may fail in any search. `many` rows are about rare errors, and
-    get three times the replicates. `versus` names the row that this one may cost `more` boots than.
+    get three times the replicates. `alarm`: the search begins with the boots that raise an alarm.
+    `versus` names the row that this one may cost `more` boots than.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Row:
     versus: str = ""
     more: float = 0.0
     many: bool = False
+    alarm: bool = False
 
 
 def told(

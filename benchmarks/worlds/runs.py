@@ -19,6 +19,7 @@ from benchmarks.worlds.rows import ROWS
 from buildbot_bench.core.search import Answer, Evidence, SearchPolicy, plan
 
 SEED = 20110615  # of the judged figures; `--seed` is added
+_NOTHING = Evidence()
 BY_NAME = {row.name: row for row in (*ROWS, *DEV_ROWS)}
 
 
@@ -35,7 +36,8 @@ def outcome(name: str, seed: int) -> Outcome:
     row = BY_NAME[name]
     lab = Lab(row.world, seed)
     policy = policy_of(row, lab)
-    answer, evidence, thought_s = searched(lab, policy)
+    known = Evidence(measurements=lab.alarm() if row.alarm else ())
+    answer, evidence, thought_s = searched(lab, policy, known)
     values = Counter(m.position for m in evidence.measurements)
     return judged(lab, answer, policy, values, float(np.median(thought_s)))
 
@@ -45,9 +47,11 @@ def policy_of(row: Row, lab: Lab) -> SearchPolicy:
     return replace(row.policy, weights=lab.range.weights)
 
 
-def searched(lab: Lab, policy: SearchPolicy) -> tuple[Answer, Evidence, list[float]]:
+def searched(
+    lab: Lab, policy: SearchPolicy, evidence: Evidence = _NOTHING
+) -> tuple[Answer, Evidence, list[float]]:
     """Do what `plan` says until it answers, and count all of it; seconds that each plan took."""
-    evidence, thought_s = Evidence(), []
+    thought_s = []
     while True:
         began_s = time.process_time()
         request = plan(lab.world.n, evidence, COSTS, policy)

@@ -118,4 +118,14 @@ TWO_SPEEDS = tuple(
         (0.5, 0.03, "-6 %", single(-0.06), -0.06, NAMED),
     )
 )
-TRUST_ROWS = (*(row for family in FAMILIES for row in family.rows()), *TWO_SPEEDS, MIXED)
+RACES = tuple(
+    Row(
+        name=f"a commit slows a third of the boots by 12 %: {what}",
+        world=_world(n=256, commits=single(-0.12), race=1 / 3),
+        policy=told(-0.04, build=0.002),
+        named=NAMED,
+        alarm=alarm,
+    )
+    for what, alarm in (("after an alarm", True), ("nothing was booted", False))
+)
+TRUST_ROWS = (*(row for family in FAMILIES for row in family.rows()), *TWO_SPEEDS, *RACES, MIXED)

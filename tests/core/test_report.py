@@ -11,6 +11,8 @@ from buildbot_bench.cli.ci import outcome_of
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.json_model import to_json
 from buildbot_bench.core.report import AppliedFix, Report, ReportKind, compose, kind_of
+from buildbot_bench.core.report.checks import IMAGES_AGREE
+from buildbot_bench.core.report.evidence_model import Outcome
 from buildbot_bench.core.report.words import standing, sureness
 from buildbot_bench.core.revision import ABBREVIATION_LENGTH
 from buildbot_bench.core.sample import PACKETS_PER_CPU_SECOND, Iteration, Metric, Sample
@@ -55,6 +57,24 @@ def test_a_sure_improvement_alone_is_answered_but_not_mailed():
     assert report.kind is ReportKind.CULPRIT
     assert not report.headline.regression
     assert not report.mailable
+
+
+def test_a_race_says_how_many_boots_are_slower_and_by_how_much_and_is_no_mean_to_test():
+    report = reports.race()
+    assert (
+        "It is a race: 33 % of the boots are 12.0 % slower since then, 0 % before."
+        in (report.summary[0])
+    )
+    assert report.headline.proved
+    (other,) = report.other_steps
+    assert standing(other) == "99 % sure, 12.0 % in 33 % of the boots"
+    agree = next(check for check in report.checks if check.name == IMAGES_AGREE)
+    assert (agree.outcome, agree.detail) == (
+        Outcome.NOT_MADE,
+        "Only some boots of each image show the change.",
+    )
+    assert to_json(report)["headline"]["race"] == {"before": 0.004, "after": 0.33, "depth": -0.12}
+    assert composed(answer(step(0, 1, -0.25))).headline.race is None
 
 
 @pytest.mark.parametrize(

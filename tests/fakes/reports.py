@@ -32,6 +32,7 @@ from buildbot_bench.core.report import (
 from buildbot_bench.core.revision import Revision, RevisionRange
 from buildbot_bench.core.sample import PPS, Iteration, Metric, Sample
 from buildbot_bench.core.search import Answer, OddImage, Slope, SlopePart, Step, Suspect
+from buildbot_bench.core.search.model import OtherSpeed
 from buildbot_bench.core.touched import CommitPrior, commit_prior
 from tests.core.profiles import SIMPLE_TX, recorded
 
@@ -378,6 +379,19 @@ def improvement() -> Report:
         answer=answer(step(0, 1, 0.2331)),
         samples=samples(values),
         setting=replace(SETTING, search_id=9),
+    )
+
+
+def race() -> Report:
+    """A third of the boots are slower, since two commits."""
+    third = OtherSpeed(before=0.004, after=0.33, depth=-0.12)
+    steps = (replace(one, race=third) for one in (step(0, 1, -0.04), step(1, 2, -0.03)))
+    values = {0: (1000.0, 1004, 996), 1: (1001.0, 880, 999), 2: (880.0, 1001, 997)}
+    return compose(
+        range=history(2),
+        answer=answer(*steps),
+        samples=samples(values),
+        setting=SETTING,
     )
 
 

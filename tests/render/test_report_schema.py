@@ -24,6 +24,7 @@ MADE = [
     reports.proven,
     reports.broken_range,
     reports.improvement,
+    reports.race,
     reports.hostile,
     reports.not_reproduced,
     reports.slope,

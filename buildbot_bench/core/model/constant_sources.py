@@ -58,6 +58,11 @@ TABLE = (
         source="chosen: one testbed in five may link so",
     ),
     Constant(
+        name="RACE",
+        unit="probability that boots have two speeds whose shares a commit may change",
+        source="chosen: as rare as a further step in a range",
+    ),
+    Constant(
         name="BEYOND_LAYOUT",
         unit="fraction of the level, as ln(1 + BEYOND_LAYOUT) either way",
         source="half of FAR_SPAN, twice the widest spread of neighbouring builds in netbenches: no "

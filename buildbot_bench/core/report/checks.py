@@ -82,6 +82,9 @@ def ends_proved(here: StepContext) -> Check:
     old, new = held.old.values, held.new.values
     summary = f"Both sides were measured: {_boots(held, here.item)}."
     comparison, needed = held.comparison, here.values_that_prove
+    if here.step.race is not None:
+        detail = f"{summary} The search compared how many of them are of either speed."
+        return Check(name=name, outcome=_outcome(here.step.proved), detail=detail)
     if min(len(old), len(new)) < needed or (comparison is None and not here.is_counted):
         detail = f"{summary} The proof needs {needed} of each."
         return Check(name=name, outcome=Outcome.NOT_MADE, detail=detail)
@@ -102,6 +105,9 @@ def images_agree(here: StepContext) -> Check:
     name = IMAGES_AGREE
     if here.known.one_layout:
         return Check(name=name, outcome=Outcome.NOT_MADE, detail=sentence(here.known.one_layout))
+    if here.step.race is not None:
+        detail = f"Only some {here.item.iteration}s of each {here.item.image} show the change."
+        return Check(name=name, outcome=Outcome.NOT_MADE, detail=detail)
     before, after = (_image_means(here.samples, side) for side in (here.before, here.after))
     summary = _relinked(len(before), len(after))
     effects = [new / old - 1 for old in before for new in after if old]

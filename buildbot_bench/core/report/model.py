@@ -28,6 +28,7 @@ from buildbot_bench.core.report.why import Why
 from buildbot_bench.core.revision import ABBREVIATION_LENGTH, Revision
 from buildbot_bench.core.run_times import RunTimes
 from buildbot_bench.core.sample import Metric
+from buildbot_bench.core.search.model import OtherSpeed
 
 
 class ReportKind(StrEnum):
@@ -158,7 +159,8 @@ class StepReport:
     shows it: beside the headline, what is not sure and proved is called suspected. `expected_by`
     is who marked it as expected, empty where nobody did. Between `old` and `new`, `believed` counts
     the revisions that were not tried as they lie between failures that are contiguous with the
-    certainty of the search, and `untried` those that were not tried and may be testable.
+    certainty of the search, and `untried` those that were not tried and may be testable. `race` is
+    what share of the boots has another speed, None where all boots show the step.
     """
 
     old: Revision
@@ -177,6 +179,7 @@ class StepReport:
     levels: Levels | None = None
     believed: Count = 0
     untried: Count = 0
+    race: OtherSpeed | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

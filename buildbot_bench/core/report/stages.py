@@ -63,7 +63,9 @@ def runners_up(
     belief = infer(ground, read(ground, evidence.measurements), policy)
     kernels = [int(kernel) for kernel in belief.readings.kernels]
     gap_of = {kernel: gap for gap, kernel in enumerate(kernels[1:])}
-    named = {gap_of[step.new]: step for step in answer.steps if step.new in gap_of}
+    named = {
+        gap_of[step.new]: step for step in answer.steps if step.new in gap_of and step.race is None
+    }
     return {
         step.new: tuple(
             sorted(

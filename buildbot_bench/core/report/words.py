@@ -17,6 +17,7 @@ from buildbot_bench.core.figures import (
     sureness,
     threshold,
     unit_in_words,
+    whole_percent,
 )
 from buildbot_bench.core.incident import Standing
 from buildbot_bench.core.item import ItemUnderTest
@@ -58,6 +59,10 @@ def standing(step: StepReport, item: ItemUnderTest = ItemUnderTest.KERNEL) -> st
         words.append(f"not proved by {item.iteration}s of both sides")
     if not step.separated:
         words.append("not separated from layout")
+    if step.race is not None:
+        words.append(
+            f"{size(step.race.depth)} in {whole_percent(step.race.after)} of the {item.iteration}s"
+        )
     if step.expected_by:
         words.append(f"marked as expected by {step.expected_by}")
     return ", ".join(words)
@@ -182,7 +187,20 @@ def what_changed(step: StepReport, setting: Setting) -> str:
     text = f"{_on_branch(setting)}{who} {_changed(step.effect, step.levels, setting)}"
     return (
         f"{text}. The 95 % interval is {percent(step.low)} to {percent(step.high)}."
-        f"{_direction(setting)}{apart}"
+        f"{_direction(setting)}{_raced(step, setting)}{apart}"
+    )
+
+
+def _raced(step: StepReport, setting: Setting) -> str:
+    """The sentence on a step that some boots show and others do not; empty where all show it."""
+    if step.race is None:
+        return ""
+    off = "lower" if step.race.depth < 0 else "higher"
+    if setting.metric.is_rate_of_packets:
+        off = "slower" if step.race.depth < 0 else "faster"
+    return (
+        f" It is a race: {whole_percent(step.race.after)} of the {setting.item.iteration}s are "
+        f"{size(step.race.depth)} {off} since then, {whole_percent(step.race.before)} before."
     )
 
 

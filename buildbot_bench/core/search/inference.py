@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import log1p
+from math import log, log1p
 
 import numpy as np
 from scipy.special import ndtr
@@ -47,6 +47,11 @@ class AveragedPosterior:
     speeds_without_step: FloatArray
     may_have_modes: bool
     fold: Fold
+
+    @property
+    def log_evidence(self) -> float:
+        """Ln of the prior times the evidence, summed over all hypotheses."""
+        return self.models[0].score - log(self.models[0].weight)
 
     @property
     def two_speeds(self) -> float:

@@ -151,6 +151,8 @@ def _information(
     """Mutual information (nats) of the probe's value and the stretch its revision belongs to."""
     if probe.place is not None:
         weight, mean, variance = _components_at(under, int(posterior.fold.place[probe.place]))
+        if under.of_shares:
+            return _information_of_speed(weight, mean)
         if probe.known_image:
             mean, variance = _same_image(posterior, under, probe, mean, variance)
         else:
@@ -160,8 +162,17 @@ def _information(
         weight, mean, variance = _components_inside(
             posterior, search_range, under, probe.gap, probe.kernel
         )
+        if under.of_shares:
+            return _information_of_speed(weight, mean)
         mean, variance = _new_image(under.noise, mean, variance)
     return mixture_information(weight, mean, np.sqrt(variance))
+
+
+def _information_of_speed(weight: FloatArray, share: FloatArray) -> float:
+    """I(speed of a boot; component) where components differ in their shares of one speed, nats."""
+    weight = weight / max(float(weight.sum()), 1e-300)
+    every = float(weight @ share)
+    return float(entr(every) + entr(1 - every) - weight @ (entr(share) + entr(1 - share)))
 
 
 def _components_at(under: Posterior, place: int) -> tuple[FloatArray, FloatArray, FloatArray]:

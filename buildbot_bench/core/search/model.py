@@ -93,6 +93,18 @@ class SearchPolicy:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class OtherSpeed:
+    """A race: a share of the boots reads `depth` (a fraction) off the others.
+
+    `before` and `after` are that share on both sides of a step.
+    """
+
+    before: float
+    after: float
+    depth: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Step:
     """A change of level that lies in (old, new]; new == old + 1 unless untestable between.
 
@@ -102,6 +114,8 @@ class Step:
     suspected, not found. Of what lies between, `believed` stretches were not tried: they are in the
     middle of failures that are contiguous with the certainty of the search. `untried` stretches
     were not tried either, and may be testable. All else between was tried, and is untestable.
+    With a `race` the step is one of the share of boots that have another speed, and `effect` that
+    on the mean of many boots.
     """
 
     old: int
@@ -114,6 +128,7 @@ class Step:
     proved: bool = True
     believed: Stretches = ()
     untried: Stretches = ()
+    race: OtherSpeed | None = None
 
     def is_sure(self, error: float) -> bool:
         """Whether it is stated by a search that may be wrong with probability `error`."""

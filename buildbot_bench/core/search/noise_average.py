@@ -47,13 +47,8 @@ def average_noise_models(
     `gap_edges` (2, m - 1) is the cumulated prior of the commits where each gap begins and ends,
     `changes` how many commits change the kernel.
     """
-    begins, ends = gap_edges
     prior_model = PriorModel(
-        prior=StepPrior(
-            gap_prior=ends - begins,
-            clustering=clustering_of(begins, ends, changes),
-            none=1 - constants.CLAIM_IS_TRUE if policy.claimed else constants.NO_STEP,
-        ),
+        prior=step_prior(gap_edges, changes, policy),
         claimed=log1p(policy.claimed) if policy.claimed else 0.0,
         policy=policy,
         kept=SharedTerms(readings=readings),
@@ -67,6 +62,16 @@ def average_noise_models(
     if learnt < _MORE_FAR * share:
         return found
     return _given_share(prior_model, readings, learnt, first).normalised()
+
+
+def step_prior(gap_edges: FloatArray, changes: int, policy: SearchPolicy) -> StepPrior:
+    """Where steps are expected; the arguments are those of `average_noise_models`."""
+    begins, ends = gap_edges
+    return StepPrior(
+        gap_prior=ends - begins,
+        clustering=clustering_of(begins, ends, changes),
+        none=1 - constants.CLAIM_IS_TRUE if policy.claimed else constants.NO_STEP,
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -21,6 +21,8 @@ from buildbot_bench.core.search.model import (
     Suspect,
 )
 from buildbot_bench.core.search.proof import ends_unproved
+from buildbot_bench.core.search.race_plan import classify, race_probes, race_step
+from buildbot_bench.core.search.races import Race, find_race
 from buildbot_bench.core.search.readings import read
 from buildbot_bench.core.search.search_range import FloatArray, IntArray, SearchRange, build_range
 from buildbot_bench.core.search.stop import (
@@ -37,6 +39,8 @@ from buildbot_bench.core.search.stop import (
 _WORTH_LOOKING_INSIDE = 0.25
 # The probability of two speeds of images from which on no image is booted again.
 _MAY_HAVE_SPEEDS = 0.1
+# The probability from which on what is likelier is measured.
+_RATHER = 0.5
 # A testbed that would idle boots what is expected to tell at least this much, in nats.
 _WORTH_A_BOOT = 0.02
 
@@ -53,7 +57,24 @@ def plan(n: int, evidence: Evidence, costs: Costs, policy: SearchPolicy) -> Meas
     known = _known(n, evidence, policy)
     if known is None:
         return _without_ends(build_range(n, evidence, policy), evidence, costs)
-    search_range, posterior = known
+    search_range, posterior, race = known
+    if race is None:
+        return _plan_levels(search_range, posterior, costs, policy)
+    if race.step_probability * race.probability <= policy.error:
+        likelier = race.levels if race.probability > _RATHER else posterior
+        return _plan_levels(search_range, likelier, costs, policy)
+    if race.probability <= _RATHER:
+        planned = _plan_levels(search_range, posterior, costs, policy)
+        # That images have two speeds, and no step is there, needs no boot more.
+        if isinstance(planned, Measure) or not (planned.steps or race.seen_in_image):
+            return planned
+    return _plan_race(search_range, posterior, race, costs, policy)
+
+
+def _plan_levels(
+    search_range: SearchRange, posterior: AveragedPosterior, costs: Costs, policy: SearchPolicy
+) -> Measure | Answer:
+    """What is next where levels are compared."""
     if ends_are_equal(posterior, policy):
         return not_reproduced(search_range, posterior)
     state = classify_gaps(search_range, posterior, policy)
@@ -67,6 +88,36 @@ def plan(n: int, evidence: Evidence, costs: Costs, policy: SearchPolicy) -> Meas
         reason = reason or why_exhausted(posterior, policy)
         return conclude(search_range, posterior, state, policy, reason)
     return _measure(search_range, posterior, probe, costs)
+
+
+def _plan_race(
+    search_range: SearchRange,
+    posterior: AveragedPosterior,
+    race: Race,
+    costs: Costs,
+    policy: SearchPolicy,
+) -> Measure | Answer:
+    """What is next where shares of boots are compared."""
+    beside = race.beside(posterior)
+    state = classify(search_range, race, policy)
+    is_done = bool(state.found) and not state.open and not state.doubted
+    enough = len(posterior.readings.values) >= policy.max_measurements
+    if is_done or enough:
+        steps = tuple(race_step(search_range, beside, race, gap) for gap in state.found)
+        kernels = posterior.readings.kernels
+        inside = tuple((int(kernels[gap]), int(kernels[gap + 1])) for gap in state.open)
+        reason = "each step is located" if is_done else why_exhausted(posterior, policy)
+        return Answer(
+            steps=steps,
+            reproduced=True,
+            unresolved=inside,
+            reason=reason,
+            left_out=state.left_out,
+        )
+    probe = best(beside, search_range, race_probes(search_range, beside, race, state, costs))
+    if probe is None:
+        return _plan_levels(search_range, posterior, costs, policy)
+    return _measure(search_range, beside, probe, costs)
 
 
 def _why_stop(
@@ -105,7 +156,10 @@ def meanwhile(
     known = _known(n, evidence, policy)
     if known is None:
         return None
-    search_range, posterior = known
+    search_range, posterior, race = known
+    if race is not None and race.probability > _RATHER:
+        # Where shares are compared, each boot depends on what the last one was.
+        return None
     # An idle testbed has no image yet that tells two speeds; it boots what says something else.
     state = replace(classify_gaps(search_range, posterior, policy), images=())
     taken = {(int(search_range.kernel[position]), image) for position, image in pending}
@@ -153,14 +207,18 @@ def suspects(n: int, evidence: Evidence, costs: Costs, policy: SearchPolicy) -> 
     known = _known(n, evidence, policy)
     if known is None:
         return ()
-    search_range, posterior = known
-    return suspected(search_range, posterior, classify_gaps(search_range, posterior, policy))
+    search_range, posterior, race = known
+    if race is not None and race.probability > _RATHER:
+        shares = classify(search_range, race, policy)
+        return suspected(search_range, race.beside(posterior), (*shares.found, *shares.open))
+    state = classify_gaps(search_range, posterior, policy)
+    return suspected(search_range, posterior, (*state.found, *state.open))
 
 
 @lru_cache(maxsize=1)
 def _known(
     n: int, evidence: Evidence, policy: SearchPolicy
-) -> tuple[SearchRange, AveragedPosterior] | None:
+) -> tuple[SearchRange, AveragedPosterior, Race | None] | None:
     """What is known of the range; None before both ends are measured.
 
     It is kept for the next question of the same evidence: what is suspected, and what is next.
@@ -169,7 +227,8 @@ def _known(
     ends = search_range.ends()
     if ends is None or not all(_ends_measured(search_range, evidence, ends)):
         return None
-    return search_range, infer(search_range, read(search_range, evidence.measurements), policy)
+    posterior = infer(search_range, read(search_range, evidence.measurements), policy)
+    return search_range, posterior, find_race(search_range, posterior, policy)
 
 
 def _ends_measured(

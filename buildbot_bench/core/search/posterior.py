@@ -32,7 +32,8 @@ class Posterior:
 
     `stretches` and `ahead` (m, m) are the level of each stretch, and where a boot of it would read
     now; `change` (m - 1,) is that of the level at each gap, if it has a step. `score` is the
-    logarithm of the hypothesis's prior times its evidence; `weight` its posterior.
+    logarithm of the hypothesis's prior times its evidence; `weight` its posterior. With `of_shares`
+    the levels are shares of boots that have another speed (core.search.races).
     """
 
     hypothesis: Hypothesis
@@ -42,6 +43,7 @@ class Posterior:
     partition: Partition
     score: float
     weight: float = 0.0
+    of_shares: bool = False
 
     @property
     def noise(self) -> SearchNoise:
@@ -75,7 +77,7 @@ class PriorModel:
         prior_sd = np.array([self.prior_sd(readings, noise) for noise in noises])
         levels, log_evidence = segment_evidence(readings, noises, prior_sd, self.claimed, self.kept)
         partitions = partition_posteriors(log_evidence, self.prior)
-        change = _change(np.array([one.stretch for one in partitions]), levels)
+        change = change_of(np.array([one.stretch for one in partitions]), levels)
         found = []
         for one, (hypothesis, partition) in enumerate(zip(hypotheses, partitions, strict=True)):
             stretches = _row(levels, one)
@@ -138,8 +140,8 @@ def moments(
     return first, np.maximum(second - first * first, 0.0)
 
 
-def _change(weight: FloatArray, stretches: Normal) -> Normal:
-    """From the level before each gap, if it has a step, to the one after; (H, m, m) to (H, m - 1).
+def change_of(weight: FloatArray, stretches: Normal) -> Normal:
+    """Return the change of the level at each gap, if it has a step; (H, m, m) to (H, m - 1).
 
     `weight` is each stretch's probability.
     """

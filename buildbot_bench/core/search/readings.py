@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -33,6 +33,11 @@ class Readings:
     boots_of_image: IntArray
     level_of_image: FloatArray
     place_of_value: IntArray
+
+    def revalued(self, values: FloatArray) -> Readings:
+        """The same boots with other values (N,)."""
+        level = _medians(values, self.first_of_image, self.boots_of_image)
+        return replace(self, values=values, level_of_image=level)
 
     def next_image(self, place: int) -> int:
         """The first number that no image of this kernel has."""

@@ -61,7 +61,7 @@ def classify_gaps(
 ) -> StopState:
     """Sort the gaps between measured kernels into found, open and idle ones."""
     kernels, own = posterior.readings.kernels, own_levels(posterior)
-    narrow = _narrow(search_range, kernels)
+    narrow = narrow_gaps(search_range, kernels)
     found, denied, small = _found(posterior, policy, own, narrow)
     # Less than min_effect is sought only until a step is found that explains a claim as small.
     claimed = policy.claimed or 0.0
@@ -78,7 +78,7 @@ def classify_gaps(
     places = tuple(_places(found))
     return StopState(
         found=places,
-        open=_likeliest(missed, constants.LEFT_OUT if explained else left),
+        open=likeliest(missed, constants.LEFT_OUT if explained else left),
         unproved=(
             *dict.fromkeys(one for g in places for one in lacking(posterior, policy, own, g)),
             *(ends_unproved(posterior, policy) if sloping else ()),
@@ -96,8 +96,8 @@ def classify_gaps(
     )
 
 
-def _narrow(search_range: SearchRange, kernels: IntArray) -> BoolArray:
-    """In which gaps between measured kernels nothing is worth building, (m - 1,)."""
+def narrow_gaps(search_range: SearchRange, kernels: IntArray) -> BoolArray:
+    """Return in which gaps between measured kernels nothing is worth building, (m - 1,)."""
     first, last = np.searchsorted(search_range.able, (kernels[:-1] + 1, kernels[1:]))
     narrow: BoolArray = first == last
     if search_range.broken.any():
@@ -150,8 +150,8 @@ def _places(which: BoolArray) -> list[int]:
     return [int(place) for place in np.flatnonzero(which)]
 
 
-def _likeliest(missed: FloatArray, allowed: float) -> tuple[int, ...]:
-    """The gaps without which no more than half of what is allowed would be missed, ascending."""
+def likeliest(missed: FloatArray, allowed: float) -> tuple[int, ...]:
+    """Return the gaps, ascending, without which at most half of what is allowed is missed."""
     if missed.sum() <= allowed:
         return ()
     order = np.argsort(-missed, kind="stable")
@@ -187,10 +187,10 @@ def _ends_known(posterior: AveragedPosterior, policy: SearchPolicy) -> bool | No
 
 
 def suspected(
-    search_range: SearchRange, posterior: AveragedPosterior, state: StopState
+    search_range: SearchRange, posterior: AveragedPosterior, gaps: Iterable[int]
 ) -> tuple[Suspect, ...]:
-    """The places that may hold a step, the likeliest first."""
-    gaps = sorted({*state.found, *state.open}, key=lambda g: (-posterior.step[g], g))
+    """Return the places of `gaps`, which may hold a step, the likeliest first."""
+    gaps = sorted(set(gaps), key=lambda g: (-posterior.step[g], g))
     return tuple(
         Suspect(
             old=_old(search_range, posterior, g),

@@ -38,7 +38,7 @@ def of_two_speeds(readings: Readings, policy: SearchPolicy, best: Hypothesis) ->
         alone = replace(alone, noise=replace(alone.noise, build=policy.sigma_build))
     found = []
     for distance, error in _distances(readings, alone.noise):
-        prior = constants.TWO_SPEEDS * _prior(policy, distance, error) * alone.weight
+        prior = constants.TWO_SPEEDS * distance_prior(policy, distance, error) * alone.weight
         found += [
             Hypothesis(
                 noise=replace(alone.noise, other_share=share, other_offset=sign * distance),
@@ -55,9 +55,9 @@ def _distances(readings: Readings, noise: SearchNoise) -> list[tuple[float, floa
 
     The two may be those of all images or, where a step makes them, those of either group.
     """
-    low, high = _split(np.sort(readings.level_of_image))
+    low, high = split(np.sort(readings.level_of_image))
     found = []
-    for one, other in ((low, high), _split(low), _split(high)):
+    for one, other in ((low, high), split(low), split(high)):
         if not len(one) or not len(other):
             continue
         distance = float(other.mean() - one.mean())
@@ -66,7 +66,7 @@ def _distances(readings: Readings, noise: SearchNoise) -> list[tuple[float, floa
     return found
 
 
-def _split(level: FloatArray) -> tuple[FloatArray, FloatArray]:
+def split(level: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Ascending levels in two groups that spread least; the second is empty where there is one."""
     if not len(level):
         return level, level
@@ -76,7 +76,7 @@ def _split(level: FloatArray) -> tuple[FloatArray, FloatArray]:
     return level[:at], level[at:]
 
 
-def _prior(policy: SearchPolicy, distance: float, error: float) -> float:
+def distance_prior(policy: SearchPolicy, distance: float, error: float) -> float:
     """The prior density of a distance times the width that the images leave it.
 
     Nothing more is said of it than of a step: both are about as large as what is seen.
