@@ -19,6 +19,7 @@ _ENTRIES, _ENTRY_SIZE = 128, 128
 _TABLE = _ENTRIES * _ENTRY_SIZE // SECTOR  # sectors
 _HEADER = struct.Struct("<8s4sIIIQQQQ16sQIII")
 _ENTRY = struct.Struct("<16s16sQQQ72s")
+_LARGEST_BOOT = 545 * 1024  # bytes: gpart(8)
 _CHUNK = 1 << 20  # bytes
 _CODE = 440  # bytes of boot code in a master boot record
 
@@ -26,14 +27,15 @@ _CODE = 440  # bytes of boot code in a master boot record
 def write_gpt(disk: Path, root: Path, *, pmbr: Path, boot: Path) -> None:
     """Write a disk of the file system `root` and the loader's first stages `pmbr` and `boot`."""
     code, size = boot.read_bytes(), root.stat().st_size
-    if len(code) > (ROOT_AT - _BOOT_AT) * SECTOR or size % SECTOR:
+    if not 0 < len(code) <= _LARGEST_BOOT or size % SECTOR:
         raise InfraError(f"{boot} or {root} is no part of a disk: of a wrong size")
     root_end = ROOT_AT + size // SECTOR
     last = root_end + _TABLE  # the sector of the second header, behind its table
     table = b"".join(
         _ENTRY.pack(kind.bytes_le, _id(name), start, end - 1, 0, name.encode("utf-16-le"))
         for kind, name, start, end in (
-            (_BOOT_TYPE, "bootfs", _BOOT_AT, ROOT_AT),
+            # pmbr loads the whole partition, which must fit below 640 KiB.
+            (_BOOT_TYPE, "bootfs", _BOOT_AT, _BOOT_AT + -(-len(code) // SECTOR)),
             (_ROOT_TYPE, "rootfs", ROOT_AT, root_end),
         )
     ).ljust(_TABLE * SECTOR, b"\0")

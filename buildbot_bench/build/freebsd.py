@@ -163,9 +163,10 @@ def _compilers(recipe: KernelRecipe) -> dict[str, str]:
     """An absolute path says that the compiler is none of the tree's, which is not built then."""
     if recipe.compilers is None:
         return {}
+    # Debian's clang takes GNU's library for C++ where nobody says otherwise.
     return {
         "XCC": str(recipe.compilers / "clang"),
-        "XCXX": str(recipe.compilers / "clang++"),
+        "XCXX": f"{recipe.compilers / 'clang++'} -stdlib=libc++",
         "XCPP": str(recipe.compilers / "clang-cpp"),
         "XLD": str(recipe.compilers / "ld.lld"),
     }

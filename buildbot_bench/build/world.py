@@ -23,10 +23,11 @@ from buildbot_bench.build.world_recipe import (
     FILES,
     LEFT_OUT,
     LIBRARIES,
+    NEEDED,
     READ,
 )
 from buildbot_bench.core.build_log import Stage
-from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.errors import UntestableRevision, UsageError
 
 # Libraries and programs of FreeBSD 13.1; a build notes how many there were for the next one.
 _FILES, _FILES_NOTED, _COMPILED = 4000, "files", "compiled"
@@ -157,7 +158,7 @@ def world_commands(
         return BuildCommand(words=(*make, *words), cwd=request.source, env=env, stage=at)
 
     jobs = f"-j{request.jobs}"
-    shell = f"${{MAKE}} -f Makefile.inc1 install SUBDIR_OVERRIDE='{installed}'"
+    shell = f"${{MAKE}} -f Makefile.inc1 install installconfig SUBDIR_OVERRIDE='{installed}'"
     enter = (f"BUILDENV_DIR={request.source}", f"BUILDENV_SHELL={shell}", "buildenv")
     return (
         *make_commands(recipe, made.objects),
@@ -169,12 +170,20 @@ def world_commands(
 
 
 def _complete(made: Toolchain) -> None:
-    """Add the shared libraries to the root."""
+    """Add libraries and pkt-gen, which the tree does not install, and see that the root is whole.
+
+    Raises:
+        UntestableRevision: The tree installs something that a lab's machine needs elsewhere.
+    """
     for directory in ("lib", "usr/lib"):
         target = made.root / directory
         target.mkdir(parents=True, exist_ok=True)
         for library in sorted((made.tools / directory).glob("*.so.*")):
             shutil.copyfile(library, target / library.name, follow_symlinks=False)
+    for program in made.objects.rglob("tools/tools/netmap/pkt-gen"):
+        shutil.copy(program, made.root / "usr" / "bin" / program.name)
+    if lacks := [name for name in NEEDED if not (made.root / name).is_file()]:
+        raise UntestableRevision(f"the userland of this tree lacks {', '.join(lacks)}")
 
 
 def _noted(path: Path, default: int) -> int:

@@ -35,6 +35,11 @@ CONFIGURED: Sequence[str] = ("lib/libc", "lib/libutil")
 # What scripts and makefiles read and no compiler names, and what forks of FreeBSD are seen to lack.
 READ: Sequence[str] = ("etc", "etc/mtree", "libexec/rc/rc.d", "stand/lua", "stand/defaults")
 FILES: Sequence[str] = ("crypto/openssh/config.h", "contrib/bmake/configure", "etc/master.passwd")
+# Of the root, without which a lab's machine does not boot, answer or send.
+NEEDED: Sequence[str] = (
+    *("boot/pmbr", "boot/gptboot", "boot/loader", "sbin/init", "sbin/nextboot", "etc/rc"),
+    *("etc/pwd.db", "usr/sbin/sshd", "usr/bin/pkt-gen", "libexec/ld-elf.so.1"),
+)
 
 
 def _below(directory: str, names: str) -> tuple[str, ...]:

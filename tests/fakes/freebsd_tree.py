@@ -12,7 +12,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from buildbot_bench.build.world_recipe import CONFIGURED, DIRECTORIES, FILES, LIBRARIES
+from buildbot_bench.build.world_recipe import (
+    CONFIGURED,
+    DIRECTORIES,
+    FILES,
+    LIBRARIES,
+    NEEDED,
+)
 
 MAKEFILE = """\
 TARGET ?= amd64
@@ -104,11 +110,16 @@ buildenv:
 
 install:
 \tset -e; for d in $(SUBDIR_OVERRIDE); do echo "===> $$d (install)"; \\
-\t    test ! -f $$d/main.c || cp $(TOP)/main.o $(DESTDIR)/$$d; \\
+\t    test ! -f $$d/main.c || cp $(TOP)/main.o $(DESTDIR)/$$d; done
+
+installconfig:
+\tset -e; for d in $(SUBDIR_OVERRIDE); do \\
 \t    test ! -f $$d/rc || cp $$d/rc $(DESTDIR)/etc/; done
+\tset -e; while read f; do mkdir -p $$(dirname $(DESTDIR)/$$f); test -f $(DESTDIR)/$$f || \\
+\t    echo it > $(DESTDIR)/$$f; done < needed
 
 .PHONY: kernel-toolchain buildkernel installkernel
-.PHONY: toolchain everything distrib-dirs buildenv install
+.PHONY: toolchain everything distrib-dirs buildenv install installconfig
 """
 
 # As boot-strap of make: its tests are run unless they are named; one fails under dash, and one
@@ -213,6 +224,7 @@ def add_world(root: Path) -> Path:
         "lib/libc/libc.c": "int libc;\n",
         "bin/cat/main.c": "int main(void) { return 0; }\n",
         "libexec/rc/rc": "echo starting\n",
+        "needed": "".join(f"{name}\n" for name in NEEDED),
     }
     for name, text in texts.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)

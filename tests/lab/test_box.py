@@ -37,7 +37,7 @@ def place(tmp_path, monkeypatch):
     """A world of empty files and a kernel archive; a machine of it boots nothing."""
     for name in ("boot/pmbr", "boot/gptboot", "boot/loader", "sbin/init", "usr/sbin/sshd"):
         (tmp_path / "world/root" / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "world/root" / name).write_bytes(b"")
+        (tmp_path / "world/root" / name).write_bytes(b"boot")
     with tarfile.open(tmp_path / "kernel.txz", "w:xz") as archive:
         archive.addfile(tarfile.TarInfo("kernel"), io.BytesIO(b""))
     ssh = tmp_path / "bin" / "ssh"
