@@ -93,15 +93,18 @@ def help_of(parser: argparse.ArgumentParser, action: argparse.Action) -> str:
     return (action.help or "") % {**words, "prog": parser.prog}
 
 
-def _commands(parser: argparse.ArgumentParser) -> Iterator[str]:
+def _commands(parser: argparse.ArgumentParser, heading: str = ".SH COMMANDS") -> Iterator[str]:
+    """The commands, and in their places those that a command has of its own."""
     for action in filter(is_commands, shown(parser)):
-        yield ".SH COMMANDS"
+        if heading:
+            yield heading
         told = {one.dest: one.help for one in action._choices_actions}
         for name, command in action.choices.items():
             yield f".SS {_quoted(synopsis(command))}"
             about = command.description or told.get(name) or ""
             yield _text(" ".join(about.split()))
-            yield from _tagged(command, shown(command))
+            yield from _tagged(command, [one for one in shown(command) if not is_commands(one)])
+            yield from _commands(command, "")
             if command.epilog and command.epilog != parser.epilog:
                 yield from (".PP", *_literal(command.epilog))
 

@@ -49,6 +49,7 @@ PROGRAMS = (
     Need(name="bash", debian="bash", fedora="bash", elsewhere_only=True),
     Need(name="bzip2", debian="bzip2", fedora="bzip2"),
     Need(name="lex", debian="flex", fedora="flex", elsewhere_only=True),
+    Need(name="yacc", debian="byacc", fedora="byacc", elsewhere_only=True),
     Need(name="hostname", debian="hostname", fedora="hostname"),
     Need(name="patch", debian="patch", fedora="patch"),
     Need(name="which", debian="debianutils", fedora="which"),

@@ -18,6 +18,7 @@ from buildbot_bench.build.read_files import write_list
 from buildbot_bench.build.sandbox import Sandbox, Use, run_in
 from buildbot_bench.build.toolchains import default_store
 from buildbot_bench.build.worktree import check_out
+from buildbot_bench.build.world import WorldRequest, build_world
 from buildbot_bench.core.build_log import EX_TEMPFAIL, EX_USAGE
 from buildbot_bench.core.errors import BenchError, InfraError, UntestableRevision, UsageError
 from buildbot_bench.core.legible import quoted
@@ -85,6 +86,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action=ShowVersion)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_freebsd(commands.add_parser("freebsd", help="build a FreeBSD kernel and pack it"))
+    _add_world(commands.add_parser("world", help="build the userland of a lab's machines"))
     _add_check(commands.add_parser("check", help="say what this builder lacks, and its packages"))
     _add_checkout(commands.add_parser("checkout", help="check a revision out from a local mirror"))
     _add_pack(commands.add_parser("pack", help="pack a kernel and modules that are built already"))
@@ -168,6 +170,30 @@ def _freebsd(options: argparse.Namespace) -> None:
             image=_image(),
         ),
         dry_run=options.dry_run,
+    )
+
+
+def _add_world(parser: argparse.ArgumentParser) -> None:
+    say = parser.add_argument
+    say("source", type=Path, metavar="SRC", help="a FreeBSD source tree, whole")
+    say("--worlds", type=Path, metavar="DIR", help="where they are kept; default: ~/.cache")
+    say("--tool", choices=TOOLS, default=default_tool(), help="default here: %(default)s")
+    say("--jobs", type=int, default=os.cpu_count() or 1, help="default here: %(default)s")
+    say("--least-free", type=int, default=6144, metavar="MB", help="of the disk: %(default)s")
+    say("--verbose", action="store_true", help="show every line of the build")
+    parser.set_defaults(command=_world)
+
+
+def _world(options: argparse.Namespace) -> None:
+    build_world(
+        WorldRequest(
+            source=options.source.resolve(),
+            worlds=(options.worlds or default_store("worlds")).resolve(),
+            tool=options.tool,
+            jobs=options.jobs,
+            least_free_mb=options.least_free,
+            verbose=options.verbose,
+        )
     )
 
 

@@ -119,7 +119,7 @@ def make_commands(recipe: KernelRecipe, objects: Path) -> tuple[BuildCommand, ..
         return ()
     return (
         BuildCommand(
-            words=(*_make(recipe), *recipe.machine, "-V", "MAKE_VERSION"),
+            words=(*make_words(recipe), *recipe.machine, "-V", "MAKE_VERSION"),
             cwd=recipe.source,
             env={**environment(recipe, objects), "TESTS": _harmless_test(recipe.source)},
             stage=Stage.BOOTSTRAP,
@@ -131,7 +131,7 @@ def toolchain_commands(recipe: KernelRecipe, made: Toolchain) -> tuple[BuildComm
     """The commands that build a tool chain: make itself, where it is not at hand, and the tools."""
     words = (*toolchain_words(recipe), f"WORLDTMP={made.tools}")
     tools = BuildCommand(
-        words=(*_make(recipe), f"-j{recipe.jobs}", *words, "kernel-toolchain"),
+        words=(*make_words(recipe), f"-j{recipe.jobs}", *words, "kernel-toolchain"),
         cwd=recipe.source,
         env=environment(recipe, made.objects),
         stage=Stage.TOOLCHAIN,
@@ -141,7 +141,7 @@ def toolchain_commands(recipe: KernelRecipe, made: Toolchain) -> tuple[BuildComm
 
 def kernel_commands(recipe: KernelRecipe) -> tuple[BuildCommand, ...]:
     """The commands that build kernel and modules and install them into the stage."""
-    make = (*_make(recipe), f"-j{recipe.jobs}", *recipe.variables)
+    make = (*make_words(recipe), f"-j{recipe.jobs}", *recipe.variables)
     env = environment(recipe, recipe.obj)
     build = BuildCommand(
         words=(*make, "buildkernel"), cwd=recipe.source, env=env, stage=Stage.CONFIGURATION
@@ -163,15 +163,17 @@ def _compilers(recipe: KernelRecipe) -> dict[str, str]:
     """An absolute path says that the compiler is none of the tree's, which is not built then."""
     if recipe.compilers is None:
         return {}
+    # Debian's clang takes GNU's library for C++ where nobody says otherwise.
     return {
         "XCC": str(recipe.compilers / "clang"),
-        "XCXX": str(recipe.compilers / "clang++"),
+        "XCXX": f"{recipe.compilers / 'clang++'} -stdlib=libc++",
         "XCPP": str(recipe.compilers / "clang-cpp"),
         "XLD": str(recipe.compilers / "ld.lld"),
     }
 
 
-def _make(recipe: KernelRecipe) -> tuple[str, ...]:
+def make_words(recipe: KernelRecipe) -> tuple[str, ...]:
+    """The words that begin each command: the system's make, or make.py."""
     if recipe.tool == "make":
         return ("make", "NO_CLEAN=yes")
     return ("python3", "tools/build/make.py", "--no-clean")

@@ -17,13 +17,16 @@ _SHOWN = 20  # lines, of the log's end
 _AROUND = 6  # lines after the first error: the source and where in it
 _LONGEST = 400  # characters of a line that is shown; a command of FreeBSD's has thousands
 _DIRECTORY = re.compile(r"===> (\S+) \(")  # of the tree, as make enters it
+_FORECAST = (Stage.KERNEL, Stage.WORLD)
+_LEAST_DONE = 50  # files, before their speed says something of the others'
 _TOGETHER = {Stage.KERNEL: "kernel and modules", Stage.MODULES: "kernel and modules"}
 
 
 class Journal:
     """Follows one build. `source` is cut off the names of files in what it shows.
 
-    `about` says, when the kernel is begun, how many files are to be compiled; 0: not known.
+    `about` says, when the kernel or the userland is begun, how many files are to be compiled; 0:
+    not known. `compiled` of them an interrupted build of the userland has compiled before.
     """
 
     def __init__(
@@ -34,6 +37,7 @@ class Journal:
         source: Path,
         configuration: Path,
         about: Callable[[], int] = lambda: 0,
+        compiled: int = 0,
         verbose: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -47,6 +51,9 @@ class Journal:
         self._since = self._shown_at = clock()
         self._seconds: defaultdict[str, float] = defaultdict(float)
         self._stages = Stages()
+        self._stages.compiled = compiled
+        self._begun_at, self._begun_with = self._since, compiled
+        self._directory = ""
         self._doing = "preparation"
         self._last: deque[str] = deque(maxlen=_SHOWN)
 
@@ -72,13 +79,27 @@ class Journal:
         self._stages.take(line)
         if self._stages.stage is not before:
             self._enter(self._stages.stage)
-            if self._stages.stage is Stage.KERNEL:
-                self._files = self._about()
         elif self._stages.stage in _TOGETHER:
-            of = f" of about {self._files}" if self._files > self.compiled else ""
-            self._progress(f"{self.compiled}{of} files")
-        elif entered := _DIRECTORY.match(line):
-            self._progress(entered[1])
+            self._progress(f"{self._counted()} files")
+        else:
+            if entered := _DIRECTORY.match(line):
+                self._directory = entered[1]
+            if self._stages.stage is Stage.WORLD and self.compiled:
+                self._progress(f"{self._directory}, {self._counted()} files{self._forecast()}")
+            elif entered:
+                self._progress(self._directory)
+
+    def _counted(self) -> str:
+        of = f" of about {self._files}" if self._files > self.compiled else ""
+        return f"{self.compiled}{of}"
+
+    def _forecast(self) -> str:
+        """How long the rest takes at this run's own speed; empty until that is known."""
+        done, left = self.compiled - self._begun_with, self._files - self.compiled
+        if done < _LEAST_DONE or left <= 0:
+            return ""
+        minutes = (self._clock() - self._begun_at) * left / done / 60
+        return f", about {max(1, round(minutes))} min more"
 
     def say(self, line: str) -> None:
         """Show a line."""
@@ -114,6 +135,9 @@ class Journal:
 
     def _enter(self, stage: Stage) -> None:
         self._spend()
+        if stage in _FORECAST:
+            self._files = self._about()
+            self._begun_at, self._begun_with = self._since, self.compiled
         if self._doing != _name(stage):
             self._doing = _name(stage)
             self.say(f"{self._doing} …")

@@ -119,7 +119,10 @@ class _Plan:
 
 def _plan(request: KernelRequest, *, dry_run: bool) -> _Plan:
     """Look at the tree and, unless it is a dry run, for the compilers."""
-    _check_tree(request)
+    check_tree(request.source, request.target, request.tool)
+    rules = request.source / "sys" / "conf" / "kern.pre.mk"
+    if request.image and "LDFLAGS" not in rules.read_text(encoding="utf-8", errors="replace"):
+        raise UntestableRevision("kernels of this tree are linked in one order only")
     base = kernconf.base(request.source / "sys" / request.target / "conf", request.kernconf)
     foreign = request.tool == "make.py"
     config = kernconf.kernel_config(base, request.options, request.image, foreign=foreign)
@@ -206,20 +209,16 @@ def _show(commands: Sequence[BuildCommand]) -> None:
         print(shlex.join(["env", *settings, *command.words]))
 
 
-def _check_tree(request: KernelRequest) -> None:
-    if not (request.source / "sys" / request.target / "conf").is_dir():
-        raise UsageError(
-            f"{request.source} is no FreeBSD source tree", hint="see --source, --target"
-        )
-    if request.tool == "make.py" and not (request.source / "tools" / "build" / "make.py").is_file():
+def check_tree(source: Path, target: str, tool: Tool) -> None:
+    """See that a directory is a FreeBSD source tree, and new enough for the tool."""
+    if not (source / "sys" / target / "conf").is_dir():
+        raise UsageError(f"{source} is no FreeBSD source tree", hint="see --source, --target")
+    if tool == "make.py" and not (source / "tools" / "build" / "make.py").is_file():
         raise InfraError(
             "the tree is too old for a builder that is not FreeBSD: it has no tools/build/make.py, "
             f"which FreeBSD has since {NEEDS['make.py'].since}",
             hint="build it on FreeBSD",
         )
-    rules = request.source / "sys" / "conf" / "kern.pre.mk"
-    if request.image and "LDFLAGS" not in rules.read_text(encoding="utf-8", errors="replace"):
-        raise UntestableRevision("kernels of this tree are linked in one order only")
 
 
 def _without_paths(recipe: KernelRecipe) -> list[str]:

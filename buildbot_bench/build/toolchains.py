@@ -44,6 +44,11 @@ class Toolchain:
         """What FreeBSD's makefiles call WORLDTMP."""
         return self.place / "tools"
 
+    @property
+    def root(self) -> Path:
+        """What a world is installed into."""
+        return self.place / "root"
+
 
 def places_read(made: Toolchain, source: Path) -> tuple[str, ...]:
     """The files, and with a slash the directories, of the source tree that it was built from."""
@@ -51,10 +56,10 @@ def places_read(made: Toolchain, source: Path) -> tuple[str, ...]:
     return tuple(f"{name}/" if (source / name).is_dir() else name for name in places)
 
 
-def default_store() -> Path:
-    """Where a builder keeps its tool chains by default."""
+def default_store(kind: str = "toolchains") -> Path:
+    """Where a builder keeps its tool chains, or its `worlds`, by default."""
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(cache) / "buildbot-bench" / "toolchains"
+    return Path(cache) / "buildbot-bench" / kind
 
 
 @contextmanager
@@ -65,11 +70,14 @@ def toolchain(
     build: Callable[[Toolchain], None],
     *,
     say: Callable[[str], object] = lambda _: None,
+    is_resumable: bool = False,
+    more: Sequence[str] = (),
 ) -> Iterator[Toolchain]:
     """The tool chain for a source tree, built unless it is there; it stays while it is used.
 
     `recipe` is all else that it depends on: compilers, words for make. One is built at a time. What
-    `build` raises is raised here too.
+    `build` raises is raised here too; what it made until then stays, and the next call goes on with
+    it, where it `is_resumable`. `more` are places of the source tree that no compiler names.
     """
     try:
         store.mkdir(parents=True, exist_ok=True)
@@ -77,7 +85,12 @@ def toolchain(
         if taken is None:
             with _locked(store / _LOCK, say):
                 # Another build may have made it while this one waited.
-                taken = _take(store, source, recipe) or _built(store, source, recipe, build)
+                taken = _take(store, source, recipe)
+                if taken is None:
+                    place = _place(store, source, recipe, is_resumable=is_resumable)
+                    taken = _built(
+                        place, source, recipe, build, is_resumable=is_resumable, more=more
+                    )
                 _forget(store, taken[0])
     except OSError as error:
         hint = "see --toolchains"
@@ -123,20 +136,37 @@ def _read_recipe(place: Path) -> dict[str, Any]:
     )
 
 
+def _place(store: Path, source: Path, recipe: Sequence[str], *, is_resumable: bool) -> Path:
+    """Return the directory to build in: a new one, or what an interrupted build left."""
+    if is_resumable:
+        text = json.dumps([str(source), *recipe])
+        place = store / f"begun-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+        if not (place / _MADE_OF).exists():
+            return place
+    return Path(tempfile.mkdtemp(prefix="toolchain-", dir=store))
+
+
 def _built(
-    store: Path, source: Path, recipe: Sequence[str], build: Callable[[Toolchain], None]
+    place: Path,
+    source: Path,
+    recipe: Sequence[str],
+    build: Callable[[Toolchain], None],
+    *,
+    is_resumable: bool,
+    more: Sequence[str],
 ) -> _Taken:
     # Its paths are written into the tools: it cannot be moved when it is done.
-    place = Path(tempfile.mkdtemp(prefix="toolchain-", dir=store))
     made = Toolchain(place=place, is_new=True)
-    made.objects.mkdir(parents=True)
-    made.tools.mkdir()
+    for directory in (made.objects, made.tools):
+        directory.mkdir(parents=True, exist_ok=True)
     try:
         build(made)
     except BaseException:
-        shutil.rmtree(place, ignore_errors=True)
+        if not is_resumable:
+            shutil.rmtree(place, ignore_errors=True)
         raise
-    recipe_file = {"format": _FORMAT, "recipe": list(recipe), "inputs": inputs(source, place)}
+    made_of = inputs(source, place, more)
+    recipe_file = {"format": _FORMAT, "recipe": list(recipe), "inputs": made_of}
     lock = _open_lock(place / _LOCK, fcntl.LOCK_SH)
     (place / _MADE_OF).write_text(json.dumps(recipe_file, indent=1), encoding="utf-8")
     return made, lock
@@ -202,12 +232,13 @@ _KERNEL = "sys/"
 _IS_PAGE = re.compile(r".*\.[1-9]", re.DOTALL)
 
 
-def inputs(source: Path, objects: Path) -> dict[str, str]:
+def inputs(source: Path, objects: Path, more: Sequence[str] = ()) -> dict[str, str]:
     """Each place of the source tree that the objects were made from, with its digest.
 
-    A place is a file of the kernel's tree, or a directory, without those below it.
+    `more` are places beside those that compilers name. A place is a file of the kernel's tree, or
+    a directory, without those below it.
     """
-    places = {*_RULES, *_copied_files(source), *_makefiles(source)}
+    places = {*_RULES, *more, *_copied_files(source), *_makefiles(source)}
     for name in listed_by_compilers(source, objects, is_freebsd_list).files:
         places.add(name if name.startswith(_KERNEL) else os.path.dirname(name))  # noqa: PTH120
     return {place: digest for place in sorted(places) if (digest := _digest(source / place))}

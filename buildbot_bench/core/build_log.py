@@ -211,6 +211,7 @@ class Stage(StrEnum):
     CONFIGURATION = "configuration"
     KERNEL = "kernel"
     MODULES = "modules"
+    WORLD = "userland"
     INSTALLATION = "installation"
 
     @property
@@ -239,6 +240,8 @@ class Stages:
         elif self.stage is Stage.CONFIGURATION:
             if not self.rejected and _REJECTED.match(line):
                 self.rejected = line
+        elif self.stage is Stage.WORLD:
+            self.compiled += _COMPILING.match(line) is not None
         elif self.stage in {Stage.KERNEL, Stage.MODULES}:
             self._take_compilation(line)
 
@@ -259,4 +262,6 @@ def _stage(line: str, before: Stage) -> Stage:
         return Stage.INSTALLATION
     if before is Stage.CONFIGURATION and _EVERYTHING.match(line):
         return Stage.KERNEL
+    if line.startswith("stage 4."):
+        return Stage.WORLD
     return Stage.TOOLCHAIN if before is Stage.BOOTSTRAP else before

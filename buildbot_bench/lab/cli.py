@@ -23,6 +23,7 @@ from buildbot_bench.core.profile import (
 from buildbot_bench.core.wire import Event, Failed, FailureKind, Profiled, format_event, pieces
 from buildbot_bench.lab.asking import add_arguments, add_iterations, new_job_name, request_of
 from buildbot_bench.lab.background import home_of, run_job
+from buildbot_bench.lab.box.cli import add_box
 from buildbot_bench.lab.events import tell
 from buildbot_bench.lab.files import replace_text
 from buildbot_bench.lab.importing import import_config
@@ -111,6 +112,7 @@ def _parser() -> argparse.ArgumentParser:
         "--configs", type=Path, metavar="DIR", help="a tree of configuration sets: the workloads"
     )
     importing.set_defaults(command=_import)
+    add_box(commands)
     return parser
 
 

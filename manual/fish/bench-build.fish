@@ -50,8 +50,8 @@ function _shtab_bench_build_using
   test "$_shtab_bench_build_cmdpath" = "$argv"
 end
 
-set -g _shtab_bench_build_commands freebsd check checkout pack read-files sandboxed
-set -g _shtab_bench_build_opts_with_value --config --directory --flags --jobs --kernconf --least-free --make-arg --mirror --modules --obj --objects --output --program --read --repository --revision --source --target --target-arch --tool --toolchain --toolchains --use --write
+set -g _shtab_bench_build_commands freebsd world check checkout pack read-files sandboxed
+set -g _shtab_bench_build_opts_with_value --config --directory --flags --jobs --kernconf --least-free --make-arg --mirror --modules --obj --objects --output --program --read --repository --revision --source --target --target-arch --tool --toolchain --toolchains --use --worlds --write
 
 complete -c bench-build -e
 complete -c bench-build -f
@@ -75,6 +75,13 @@ complete -c bench-build -n '_shtab_bench_build_using freebsd' -l verbose -d 'sho
 complete -c bench-build -n '_shtab_bench_build_using freebsd' -l make-arg -x -d 'a further word for make'
 complete -c bench-build -n '_shtab_bench_build_using freebsd' -l output -x -d 'the archive: kernel.txz'
 complete -c bench-build -n '_shtab_bench_build_using freebsd' -s n -l dry-run -d 'print the commands, run none'
+complete -c bench-build -n '_shtab_bench_build_using; and test $_shtab_bench_build_npos -eq 0' -a world -d 'build the userland of a lab'"'"'s machines'
+complete -c bench-build -n '_shtab_bench_build_using world' -s h -l help -d 'show this help message and exit'
+complete -c bench-build -n '_shtab_bench_build_using world' -l worlds -x -d 'where they are kept; default: ~/.cache'
+complete -c bench-build -n '_shtab_bench_build_using world' -l tool -xka "make make.py" -d 'default here: make.py'
+complete -c bench-build -n '_shtab_bench_build_using world' -l jobs -x -d 'default here: 2'
+complete -c bench-build -n '_shtab_bench_build_using world' -l least-free -x -d 'of the disk: 6144'
+complete -c bench-build -n '_shtab_bench_build_using world' -l verbose -d 'show every line of the build'
 complete -c bench-build -n '_shtab_bench_build_using; and test $_shtab_bench_build_npos -eq 0' -a check -d 'say what this builder lacks, and its packages'
 complete -c bench-build -n '_shtab_bench_build_using check' -s h -l help -d 'show this help message and exit'
 complete -c bench-build -n '_shtab_bench_build_using check' -l obj -x -d 'the object tree: ../obj'

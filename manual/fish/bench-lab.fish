@@ -50,8 +50,8 @@ function _shtab_bench_lab_using
   test "$_shtab_bench_lab_cmdpath" = "$argv"
 end
 
-set -g _shtab_bench_lab_commands run profile list check cancel import
-set -g _shtab_bench_lab_opts_with_value --artefact --configs --digest --format --iterations --job --name --output --sample --state --sysctl --testbed --testbeds --workload -n
+set -g _shtab_bench_lab_commands run profile list check cancel import box 'box init' 'box up' 'box down' 'box status' 'box cycle' 'box console'
+set -g _shtab_bench_lab_opts_with_value --accelerator --artefact --configs --digest --disk-mib --format --iterations --job --kernel --machines --name --output --qemu --sample --state --sysctl --testbed --testbeds --workload --world -n
 
 complete -c bench-lab -e
 complete -c bench-lab -f
@@ -102,3 +102,24 @@ complete -c bench-lab -n '_shtab_bench_lab_using; and test $_shtab_bench_lab_npo
 complete -c bench-lab -n '_shtab_bench_lab_using import' -s h -l help -d 'show this help message and exit'
 complete -c bench-lab -n '_shtab_bench_lab_using import' -l name -x -d 'the testbed'"'"'s (default: the DUT'"'"'s)'
 complete -c bench-lab -n '_shtab_bench_lab_using import' -l configs -x -d 'a tree of configuration sets: the workloads'
+complete -c bench-lab -n '_shtab_bench_lab_using; and test $_shtab_bench_lab_npos -eq 0' -a box -d 'a lab of FreeBSD machines on this one, in QEMU'
+complete -c bench-lab -n '_shtab_bench_lab_using box' -s h -l help -d 'show this help message and exit'
+complete -c bench-lab -n '_shtab_bench_lab_using box; and test $_shtab_bench_lab_npos -eq 0' -a init -d 'make disks, keys and the ssh driver'"'"'s files'
+complete -c bench-lab -n '_shtab_bench_lab_using box init' -s h -l help -d 'show this help message and exit'
+complete -c bench-lab -n '_shtab_bench_lab_using box init' -l world -x -d 'what `bench-build world` made'
+complete -c bench-lab -n '_shtab_bench_lab_using box init' -l kernel -x -d 'an archive: the known-good one'
+complete -c bench-lab -n '_shtab_bench_lab_using box init' -l machines -xka "2 3" -d 'default: 2'
+complete -c bench-lab -n '_shtab_bench_lab_using box init' -l accelerator -x -d 'QEMU'"'"'s: tcg or kvm; default: tcg'
+complete -c bench-lab -n '_shtab_bench_lab_using box init' -l disk-mib -x -d 'of each machine; default: 900'
+complete -c bench-lab -n '_shtab_bench_lab_using box init' -l qemu -x -d 'default: qemu-system-x86_64'
+complete -c bench-lab -n '_shtab_bench_lab_using box; and test $_shtab_bench_lab_npos -eq 0' -a up -d 'switch the machines on, and wait until ssh answers'
+complete -c bench-lab -n '_shtab_bench_lab_using box up' -s h -l help -d 'show this help message and exit'
+complete -c bench-lab -n '_shtab_bench_lab_using box; and test $_shtab_bench_lab_npos -eq 0' -a down -d 'shut the machines down'
+complete -c bench-lab -n '_shtab_bench_lab_using box down' -s h -l help -d 'show this help message and exit'
+complete -c bench-lab -n '_shtab_bench_lab_using box down' -l now -d 'cut the power'
+complete -c bench-lab -n '_shtab_bench_lab_using box; and test $_shtab_bench_lab_npos -eq 0' -a status -d 'say which machines run'
+complete -c bench-lab -n '_shtab_bench_lab_using box status' -s h -l help -d 'show this help message and exit'
+complete -c bench-lab -n '_shtab_bench_lab_using box; and test $_shtab_bench_lab_npos -eq 0' -a cycle -d 'cut a machine'"'"'s power and give it back'
+complete -c bench-lab -n '_shtab_bench_lab_using box cycle' -s h -l help -d 'show this help message and exit'
+complete -c bench-lab -n '_shtab_bench_lab_using box; and test $_shtab_bench_lab_npos -eq 0' -a console -d 'type at a machine'"'"'s serial console; Ctrl-] ends it'
+complete -c bench-lab -n '_shtab_bench_lab_using box console' -s h -l help -d 'show this help message and exit'

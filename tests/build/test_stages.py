@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import subprocess
 import sys
 from itertools import count
@@ -107,6 +108,21 @@ def journal_of_a_slow_build(tmp_path: Path) -> tuple[Journal, io.StringIO]:
         clock=lambda: float(next(seconds)),
     )
     return journal, out
+
+
+def test_a_userland_forecasts_what_is_left_at_this_runs_own_speed(tmp_path):
+    journal, out = journal_of_a_slow_build(tmp_path)
+    journal.begin(Stage.TOOLCHAIN)
+    journal.take(">>> stage 4.2: building libraries")
+    journal.take("===> lib/libc (obj,all,install)")
+    for number in range(480):
+        journal.take(f"/usr/bin/clang -target x86_64 -c f{number}.c")
+    shown = [line for line in out.getvalue().splitlines() if "lib/libc, " in line]
+    assert "min more" not in shown[0]
+    # A file takes two looks at the clock, of a second each.
+    assert re.fullmatch(
+        r"userland: lib/libc, 4\d\d of about 960 files, about 17 min more", shown[-1]
+    )
 
 
 def test_progress_is_shown_every_few_seconds(tmp_path):

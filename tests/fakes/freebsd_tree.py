@@ -12,6 +12,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from buildbot_bench.build.world_recipe import (
+    CONFIGURED,
+    DIRECTORIES,
+    FILES,
+    LIBRARIES,
+    NEEDED,
+)
+
 MAKEFILE = """\
 TARGET ?= amd64
 HERE = $(CURDIR)$(.CURDIR)
@@ -79,7 +87,39 @@ installkernel:
 \t    for l in $$(sed -n 's/^SYMLINKS=.*{KMODDIR}.//p' sys/modules/$$m/Makefile); do \\
 \t        ln -s if_$$m.ko $(DESTDIR)/boot/kernel/$$l; done; done
 
+toolchain:
+\t@echo ">>> stage 1.1: legacy release compatibility shims"
+\tmkdir -p $(TOP)/lib $(WORLDTMP)/lib $(WORLDTMP)/usr/lib
+\techo made >> $(WORLDTMP)/../../toolchain.log
+\t@echo ">>> stage 4.2: building libraries"
+\t@echo "===> lib/libc (obj,all,install)"
+\t$(CC) -shared -MD -MF $(TOP)/lib/.depend.libc.o -o $(WORLDTMP)/lib/libc.so.7 \\
+\t    $(HERE)/lib/libc/libc.c
+
+everything:
+\tset -e; for d in $(SUBDIR_OVERRIDE); do echo "===> $$d (all)"; \\
+\t    test ! -f $$d/main.c || $(CC) -MD -MF $(TOP)/lib/.depend.main.o \\
+\t    -c -o $(TOP)/main.o $(HERE)/$$d/main.c; done
+
+distrib-dirs:
+\ttest -n "$(METALOG)"
+\tmkdir -p $(DESTDIR)/bin $(DESTDIR)/etc
+
+buildenv:
+\tcd $(BUILDENV_DIR) && $(BUILDENV_SHELL)
+
+install:
+\tset -e; for d in $(SUBDIR_OVERRIDE); do echo "===> $$d (install)"; \\
+\t    test ! -f $$d/main.c || cp $(TOP)/main.o $(DESTDIR)/$$d; done
+
+installconfig:
+\tset -e; for d in $(SUBDIR_OVERRIDE); do \\
+\t    test ! -f $$d/rc || cp $$d/rc $(DESTDIR)/etc/; done
+\tset -e; while read f; do mkdir -p $$(dirname $(DESTDIR)/$$f); test -f $(DESTDIR)/$$f || \\
+\t    echo it > $(DESTDIR)/$$f; done < needed
+
 .PHONY: kernel-toolchain buildkernel installkernel
+.PHONY: toolchain everything distrib-dirs buildenv install installconfig
 """
 
 # As boot-strap of make: its tests are run unless they are named; one fails under dash, and one
@@ -172,4 +212,21 @@ def make_tree(root: Path) -> Path:
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
+    return root
+
+
+def add_world(root: Path) -> Path:
+    """Give the tree what a userland is made of: a library, a program, a script."""
+    texts = {f"{name}/Makefile": "# it\n" for name in (*LIBRARIES, *DIRECTORIES, *CONFIGURED)}
+    texts |= dict.fromkeys(FILES, "# it\n")
+    texts |= {
+        "Makefile.inc1": MAKEFILE,
+        "lib/libc/libc.c": "int libc;\n",
+        "bin/cat/main.c": "int main(void) { return 0; }\n",
+        "libexec/rc/rc": "echo starting\n",
+        "needed": "".join(f"{name}\n" for name in NEEDED),
+    }
+    for name, text in texts.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
     return root

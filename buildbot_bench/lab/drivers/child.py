@@ -121,6 +121,13 @@ def beside(cpu: int) -> Iterator[None]:
 
 def kill_leftovers(home: Path) -> None:
     """End the programs under `home` that a predecessor of ours could not end, as it was killed."""
+    for pid in processes_below(home):
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def processes_below(home: Path) -> list[int]:
+    """Return the numbers of the processes that run a program under `home`; none if ps(1) fails."""
     try:
         listing = subprocess.run(
             ["ps", "-A", "-ww", "-o", "pid=", "-o", "args="],  # noqa: S607 - wherever the system has it
@@ -131,12 +138,13 @@ def kill_leftovers(home: Path) -> None:
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
-        return  # their own timers end them, only later
-    for line in listing.stdout.splitlines():
-        pid, _, command = line.strip().partition(" ")
-        if pid.isdecimal() and command.lstrip().startswith(f"{home}/"):
-            with suppress(ProcessLookupError, PermissionError):
-                os.kill(int(pid), signal.SIGKILL)
+        return []  # their own timers end them, only later
+    lines = (line.strip().partition(" ") for line in listing.stdout.splitlines())
+    return [
+        int(pid)
+        for pid, _, command in lines
+        if pid.isdecimal() and command.lstrip().startswith(f"{home}/")
+    ]
 
 
 def last_cpu() -> int:

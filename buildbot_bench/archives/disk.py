@@ -1,0 +1,134 @@
+"""A disk with a GPT, FreeBSD's loader and UFS, the same bytes for the same files."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import struct
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from buildbot_bench.archives.gpt import write_gpt
+from buildbot_bench.core.errors import InfraError
+from buildbot_bench.core.legible import quoted
+
+_AT_S = 1704067200  # 2024: the same files give the same image
+_INODES = 25  # for each MiB: a lab's machine writes logs and kernels beside what it is given
+_LIMIT_S = 600.0  # for half a GB, on a machine however busy
+_ESCAPED = frozenset(b" \t\n\r\\#*?[")  # what mtree(5) writes in octal
+# `struct fs` of ufs/ffs/fs.h: offsets, in bytes, of what is read or cleared here. makefs(8) writes
+# pointers of its own memory, which the kernel fills in anew when it mounts.
+_SUPERBLOCKS = (65536, 8192)  # SBLOCK_UFS2, and where makefs has it with blocks of 8 KiB
+_MAGIC_AT, _MAGIC = 1372, 0x19540119
+_COPY_AT, _GROUPS_AT, _FRAGMENT_AT, _GROUP_SIZE_AT = 8, 44, 52, 188
+_POINTERS_AT, _POINTERS = 832, 16
+
+
+def make_disk(
+    root: Path, more: Mapping[str, tuple[int, bytes]], disk: Path, *, size_mib: int
+) -> None:
+    """Write a disk of the files below `root` and of `more`, by names with their modes and contents.
+
+    All belong to root. `root` has /boot/pmbr and /boot/gptboot. Raises InfraError where makefs(8)
+    fails or the files do not fit into `size_mib`.
+    """
+    work = disk.with_name(f"{disk.name}.new")
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir(parents=True)
+    tree, specification, image = work / "root", work / "root.mtree", work / "root.ufs"
+    try:
+        shutil.copytree(root, tree, symlinks=True)
+        modes = {name: mode for name, (mode, _) in more.items()}
+        for name, (_, content) in more.items():
+            _put(tree / name, content)
+        specification.write_bytes(b"#mtree\n" + b"".join(_lines(tree, modes)))
+        words = ["makefs", "-t", "ffs", "-B", "little", "-o", "version=2", "-s", f"{size_mib}m"]
+        words += ["-f", str(_INODES * size_mib), "-T", str(_AT_S), "-F", str(specification)]
+        run_tool([*words, str(image), str(tree)])
+        _clear_pointers(image)
+        boot = tree / "boot"
+        write_gpt(work / "disk", image, pmbr=boot / "pmbr", boot=boot / "gptboot")
+        (work / "disk").replace(disk)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def run_tool(words: Sequence[str]) -> str:
+    """Run a program and return its output; InfraError with its last lines if it fails."""
+    name = Path(words[0]).name
+    try:
+        done = subprocess.run(  # noqa: S603 - a list, no shell
+            list(words),
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            timeout=_LIMIT_S,
+            env={**os.environ, "LC_ALL": "C", "TZ": "UTC"},
+            stdin=subprocess.DEVNULL,
+        )
+    except FileNotFoundError as error:
+        hint = f"install it; Debian: apt-get install {_PACKAGES.get(name, name)}"
+        raise InfraError(f"there is no {name}", hint=hint) from error
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise InfraError(f"{name}: {error}") from error
+    if done.returncode:
+        said = done.stderr.strip().splitlines()[-_LAST_LINES:] or [f"status {done.returncode}"]
+        raise InfraError(f"{name} failed: {quoted(' | '.join(said), columns=400)}")
+    return done.stdout
+
+
+_LAST_LINES = 3
+_PACKAGES = {"makefs": "makefs", "ssh-keygen": "openssh-client"}
+
+
+def _put(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    path.write_bytes(content)
+
+
+def _lines(tree: Path, modes: Mapping[str, int]) -> list[bytes]:
+    """The lines of mtree(5) for all below a directory, without owners and times of the host."""
+    lines = [_line(b".", tree, 0o755)]
+    for directory, names, files in os.walk(tree):
+        names.sort()
+        for name in sorted((*names, *files)):
+            path = Path(directory, name)
+            at = path.relative_to(tree)
+            mode = modes.get(str(at))
+            if mode is None:
+                mode = 0o755 if path.is_symlink() or path.stat().st_mode & 0o100 else 0o644
+            lines.append(_line(b"./" + os.fsencode(at), path, mode))
+    return lines
+
+
+def _line(name: bytes, path: Path, mode: int) -> bytes:
+    kind = "link" if path.is_symlink() else "dir" if path.is_dir() else "file"
+    words = f" type={kind} uid=0 gid=0 mode={mode:04o} time={_AT_S}.0".encode()
+    target = b" link=" + _escaped(os.fsencode(path.readlink())) if kind == "link" else b""
+    return _escaped(name) + words + target + b"\n"
+
+
+def _escaped(name: bytes) -> bytes:
+    return b"".join(b"\\%03o" % c if c in _ESCAPED else bytes((c,)) for c in name)
+
+
+def _clear_pointers(image: Path) -> None:
+    """Clear the pointers that each copy of the superblock has, which differ from run to run."""
+    with image.open("r+b") as file:
+
+        def number(at: int) -> int:
+            file.seek(at)
+            return int(struct.unpack("<i", file.read(4))[0])
+
+        found = next((at for at in _SUPERBLOCKS if number(at + _MAGIC_AT) == _MAGIC), None)
+        if found is None:
+            raise InfraError(f"makefs wrote no UFS2 to {image}", hint="see what `makefs -t ffs` is")
+        fragment, size = number(found + _FRAGMENT_AT), number(found + _GROUP_SIZE_AT)
+        copy, groups = number(found + _COPY_AT), number(found + _GROUPS_AT)
+        for at in (found, *((group * size + copy) * fragment for group in range(groups))):
+            if number(at + _MAGIC_AT) == _MAGIC:
+                file.seek(at + _POINTERS_AT)
+                file.write(bytes(_POINTERS))
