@@ -180,6 +180,8 @@ def testbeds_toml(home: Path, all_machines: Sequence[Machine]) -> str:
         text += _table(f"testbeds.box.{name}".rstrip("."), keys)
     text += "\n[[testbeds.box.senders]]\n"
     text += _keys({"address": sender.name, "interface": sends.name, "mac": sends.mac})
+    # Without a limit an emulated port takes all packets at once.
+    text += _keys({"flags": ["-R", str(_OFFERED_PPS)]})
     for path in sorted((home / "workloads").iterdir()):
         if path.is_dir():
             own: dict[str, object] = {"configs": f"workloads/{path.name}"}
