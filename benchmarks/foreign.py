@@ -213,8 +213,11 @@ def _table(effect: float, all_series: Sequence[Recorded], seen: Sequence[Seen]) 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Judge, and print a table for each effect."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks foreign", description=__doc__)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks foreign",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("directories", nargs="+", metavar="DIR", type=Path)
     parser.add_argument("--effect", type=float, action="append", help="fractions; .02 and .01")
     parser.add_argument("--processes", type=int, default=2, metavar="N")

@@ -21,7 +21,7 @@ from buildbot_bench.core.search.model import (
     Suspect,
 )
 from buildbot_bench.core.search.proof import ends_unproved
-from buildbot_bench.core.search.race_plan import classify, race_probes, race_step
+from buildbot_bench.core.search.race_plan import classify, conclude_race, race_probes
 from buildbot_bench.core.search.races import Race, find_race
 from buildbot_bench.core.search.readings import read
 from buildbot_bench.core.search.search_range import FloatArray, IntArray, SearchRange, build_range
@@ -103,17 +103,8 @@ def _plan_race(
     is_done = bool(state.found) and not state.open and not state.doubted
     enough = len(posterior.readings.values) >= policy.max_measurements
     if is_done or enough:
-        steps = tuple(race_step(search_range, beside, race, gap) for gap in state.found)
-        kernels = posterior.readings.kernels
-        inside = tuple((int(kernels[gap]), int(kernels[gap + 1])) for gap in state.open)
         reason = "each step is located" if is_done else why_exhausted(posterior, policy)
-        return Answer(
-            steps=steps,
-            reproduced=True,
-            unresolved=inside,
-            reason=reason,
-            left_out=state.left_out,
-        )
+        return conclude_race(search_range, beside, race, state, reason)
     probe = best(beside, search_range, race_probes(search_range, beside, race, state, costs))
     if probe is None:
         return _plan_levels(search_range, posterior, costs, policy)
@@ -185,7 +176,13 @@ def answer_early(
     del costs
     known = _known(n, evidence, policy)
     if known is not None:
-        found = conclude(*known, classify_gaps(*known, policy), policy, reason)
+        search_range, posterior, race = known
+        if race is not None and race.probability > _RATHER:
+            shares = classify(search_range, race, policy)
+            found = conclude_race(search_range, race.beside(posterior), race, shares, reason)
+        else:
+            state = classify_gaps(search_range, posterior, policy)
+            found = conclude(search_range, posterior, state, policy, reason)
         if found.steps or found.unresolved:
             return replace(found, slopes=())
     return Answer(steps=(), reproduced=False, unresolved=((0, n),), reason=reason)
@@ -197,8 +194,9 @@ def no_change(n: int, evidence: Evidence, costs: Costs, policy: SearchPolicy) ->
     known = _known(n, evidence, policy)
     if known is None or ends_unproved(known[1], policy):
         return 0.0
-    posterior = known[1]
-    return max(0.0, 1 - max(float(posterior.relevant.sum()), posterior.ends_differ))
+    _, posterior, race = known
+    of_share = race.step_probability * race.probability if race else 0.0
+    return max(0.0, 1 - max(float(posterior.relevant.sum()), posterior.ends_differ, of_share))
 
 
 def suspects(n: int, evidence: Evidence, costs: Costs, policy: SearchPolicy) -> tuple[Suspect, ...]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from buildbot_bench.core.search.inference import AveragedPosterior
 from buildbot_bench.core.search.information import Probe, probes_at, probes_inside
-from buildbot_bench.core.search.model import Costs, OtherSpeed, SearchPolicy, Step
+from buildbot_bench.core.search.model import Answer, Costs, OtherSpeed, SearchPolicy, Step
 from buildbot_bench.core.search.own_levels import NORMAL_95
 from buildbot_bench.core.search.races import Race
 from buildbot_bench.core.search.search_range import BoolArray, FloatArray, SearchRange
@@ -79,7 +79,25 @@ def _has_other(posterior: AveragedPosterior, race: Race, probe: Probe) -> bool:
     return bool(race.other[here].any())
 
 
-def race_step(
+def conclude_race(
+    search_range: SearchRange,
+    posterior: AveragedPosterior,
+    race: Race,
+    state: RaceState,
+    reason: str,
+) -> Answer:
+    """The answer as things stand."""
+    kernels = posterior.readings.kernels
+    return Answer(
+        steps=tuple(_race_step(search_range, posterior, race, gap) for gap in state.found),
+        reproduced=True,
+        unresolved=tuple((int(kernels[gap]), int(kernels[gap + 1])) for gap in state.open),
+        reason=reason,
+        left_out=state.left_out,
+    )
+
+
+def _race_step(
     search_range: SearchRange, posterior: AveragedPosterior, race: Race, gap: int
 ) -> Step:
     """The step of the share in a gap; its effect is that on the mean of many boots."""
