@@ -21,8 +21,12 @@ BEGINNINGS = {
     "worker": "from buildbot_bench.worker_connection import worker_connection",
     "master": "from buildbot.plugins import util; util.BenchConfigurator",
 }
-# It has an index of its own, of a directory that is gone afterwards.
-MEANT = {"buildbot_bench/hook_environment.py", "buildbot_bench/history/git.py"}
+# Two have an index of their own, of a directory that is gone afterwards.
+MEANT = {
+    "buildbot_bench/hook_environment.py",
+    "buildbot_bench/history/git.py",
+    "buildbot_bench/local/working_tree.py",
+}
 
 
 def listed() -> list[str]:

@@ -31,7 +31,7 @@ _MUCH_LOAD = 0.5  # of the processors, beside the run itself
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NoiseCause:
-    """What makes runs vary on this machine, and the line that mends it."""
+    """What makes runs vary on this machine, and the line that ends it."""
 
     what: str
     remedy: str

@@ -21,7 +21,7 @@ _TIMEOUT_S = 3600.0  # a checkout of a large tree on a slow disk
 
 
 def identity(program: str, at_s: int) -> dict[str, str]:
-    """What a commit is made with that is the same each time, whoever makes it."""
+    """Variables by which git makes the same commit each time, for all people."""
     who = {"NAME": program, "EMAIL": f"{program}@localhost", "DATE": f"@{at_s} +0000"}
     return {f"GIT_{role}_{k}": v for role in ("AUTHOR", "COMMITTER") for k, v in who.items()}
 

@@ -1,7 +1,7 @@
 """GitHub's, GitLab's, Gerrit's and Phabricator's comments, as their REST documents describe them.
 
-A list has pages of at most 100 rows. A GitHub token of a workflow may not ask who it is; what the
-tests' other users wrote cannot be told from ours but by its author.
+A list has pages of at most 100 rows. A GitHub token of a workflow may not ask who it is; what
+the tests' other users wrote differs from ours in its author alone.
 """
 
 from __future__ import annotations

@@ -67,7 +67,8 @@ def test_a_conflict_and_a_bare_repository_are_refused(project: Path, tmp_path: P
     git(project, "checkout", "--quiet", "other")
     (project / "changed").write_text("there\n")
     git(project, "commit", "--quiet", "--all", "--message", "There")
-    subprocess.run(["git", "merge", "main"], cwd=project, check=False, capture_output=True)
+    who = ("-c", "user.name=A Committer", "-c", "user.email=committer@example.org")
+    subprocess.run(["git", *who, "merge", "main"], cwd=project, check=False, capture_output=True)
     with pytest.raises(UsageError, match=r"changed.* is in conflict"):
         working_tree(Git.around(project))
     bare = tmp_path / "bare.git"

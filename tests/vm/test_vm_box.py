@@ -22,6 +22,8 @@ from buildbot_bench.lab.cli import main
 from buildbot_bench.lab.testbeds import load_testbeds
 
 DONE, USAGE, ILL = 0, 2, 4
+# Where no machine is switched on any program will do.
+NO_QEMU = "--qemu=true"
 needs_qemu = pytest.mark.skipif(
     shutil.which("qemu-system-x86_64") is None, reason="QEMU is not installed"
 )
@@ -57,7 +59,7 @@ def init(place, name="box", *words):
 
 
 def test_init_writes_a_testbed_of_the_ssh_driver_and_keeps_its_keys_to_its_owner(place):
-    assert init(place) == DONE
+    assert init(place, "box", NO_QEMU) == DONE
     box = place / "box"
     testbed = load_testbeds(box / "testbeds.toml")["box"]
     assert testbed.common.driver == "ssh"
@@ -81,7 +83,7 @@ def test_init_writes_a_testbed_of_the_ssh_driver_and_keeps_its_keys_to_its_owner
 
 
 def test_three_machines_have_sender_and_receiver_apart(place):
-    assert init(place, "box", "--machines=3") == DONE
+    assert init(place, "box", NO_QEMU, "--machines=3") == DONE
     settings = load_testbeds(place / "box" / "testbeds.toml")["box"].settings
     (sender,) = settings.senders
     assert (sender.address, settings.receiver.address) == ("sender", "receiver")
@@ -91,7 +93,7 @@ def test_three_machines_have_sender_and_receiver_apart(place):
 
 def test_what_is_wrong_is_a_line_before_anything_is_made(place, capsys, monkeypatch):
     def refused(status, text, *words, name="box"):
-        assert init(place, name, *words) == status
+        assert init(place, name, NO_QEMU, *words) == status
         (line,) = capsys.readouterr().err.strip().splitlines()
         assert text in line
         assert not (place / "box").exists()
