@@ -19,7 +19,9 @@ pytestmark = pytest.mark.e2e
 
 USAGE, INFRASTRUCTURE = 2, 4
 STANDARD = {"bench-build", "bench-lab"}
-CLI = STANDARD | {"bench-bisect", "bench-compare", "bench-judge", "bench-ministat"}
+CLI = STANDARD | {
+    *("bench-bisect", "bench-comment", "bench-compare", "bench-judge", "bench-ministat"),
+}
 MASTER = CLI | {"bench-import"}
 LAB = "--no-deps worker"
 WORKING = {

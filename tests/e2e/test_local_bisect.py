@@ -274,7 +274,7 @@ def test_the_documents_are_right(command: str, library: Path) -> None:
 
 
 def test_the_hook_of_the_documents_keeps_back_what_is_slower(library: Path) -> None:
-    (script,) = re.findall(r"```sh\n(#!.*?)```", LOCAL.read_text(encoding="utf-8"), re.DOTALL)
+    (script,) = re.findall(r"```text\n(#!.*?)```", LOCAL.read_text(encoding="utf-8"), re.DOTALL)
     hook = library / ".git" / "hooks" / "pre-push"
     hook.write_text(script)
     hook.chmod(0o755)
