@@ -88,9 +88,11 @@ def _run(options: LocalOptions) -> int:
 
 def _itself(options: LocalOptions, revisions: Revisions) -> Revision:
     """The one revision that is measured against itself."""
-    if len(options.revisions) != 1 or options.dry_run or options.form in {"csv", "markdown"}:
+    others = (options.dry_run, options.html, options.labels, options.fail_on, options.budget_s)
+    if len(options.revisions) != 1 or any(others) or options.form in {"csv", "markdown"}:
         raise UsageError(
-            "--aa takes one revision, and goes without --dry-run, --csv and --markdown",
+            "--aa takes one revision, and goes without --dry-run, --csv, --markdown, --html, "
+            "--label, --fail-on and --budget",
             hint="as in `bench-compare --local --aa HEAD --build make --run ./bench`",
         )
     return revisions.one(options.revisions[0])

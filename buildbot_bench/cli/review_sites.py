@@ -7,7 +7,7 @@ place: it is known by a mark in its first line and by its author.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 from urllib.parse import quote
@@ -102,11 +102,9 @@ class GitHubPullRequest:
         site = _github(self.api, self.token)
         me = (site.ask("GET", "user") or {}).get("login", _ACTIONS)
         issues = f"repos/{self.repository}/issues"
-        for row in site.all(f"{issues}/{self.number}/comments"):
-            author = (row.get("user") or {}).get("login")
-            if author == me and _is_ours(row, mark):
-                made = site.ask("PATCH", f"{issues}/comments/{row['id']}", {"body": body})
-                break
+        rows = site.all(f"{issues}/{self.number}/comments")
+        if ours := _ours(rows, mark, lambda row: (row.get("user") or {}).get("login") == me):
+            made = site.ask("PATCH", f"{issues}/comments/{ours['id']}", {"body": body})
         else:
             made = site.ask("POST", f"{issues}/{self.number}/comments", {"body": body})
         return str(made.get("html_url", self.repository))
@@ -132,10 +130,10 @@ class GitLabMergeRequest:
         request = f"projects/{quote(self.project, safe='')}/merge_requests/{self.number}"
         notes = f"{request}/notes"
         at = str((site.ask("GET", request) or {}).get("web_url", ""))
-        for row in site.all(notes):
-            if (row.get("author") or {}).get("id") == me and _is_ours(row, mark):
-                made = site.ask("PUT", f"{notes}/{row['id']}", {"body": body})
-                break
+        if ours := _ours(
+            site.all(notes), mark, lambda row: (row.get("author") or {}).get("id") == me
+        ):
+            made = site.ask("PUT", f"{notes}/{ours['id']}", {"body": body})
         else:
             made = site.ask("POST", notes, {"body": body})
         return f"{at}#note_{made.get('id')}"
@@ -231,5 +229,9 @@ def _comment(mark: str) -> str:
     return f"<!-- {mark} -->"
 
 
-def _is_ours(row: Mapping[str, Any], mark: str) -> bool:
-    return str(row.get("body")).startswith(_comment(mark))
+def _ours(
+    rows: Iterable[Mapping[str, Any]], mark: str, is_mine: Callable[[Mapping[str, Any]], bool]
+) -> Mapping[str, Any] | None:
+    """The comment that has the mark and is of our own; others may write a mark, too."""
+    found = (row for row in rows if str(row.get("body")).startswith(_comment(mark)))
+    return next(filter(is_mine, found), None)

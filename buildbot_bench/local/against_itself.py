@@ -6,13 +6,13 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from buildbot_bench.core.compare import Sensitivity, next_block, sensitivity
-from buildbot_bench.core.errors import UntestableRevision
+from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.evidence import is_alike
 from buildbot_bench.core.revision import Revision
-from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.lab.command.machine import governors
 from buildbot_bench.local.bench import EPOCH, Bench
 from buildbot_bench.local.campaign import Watcher
@@ -26,6 +26,7 @@ _CPU = Path("/sys/devices/system/cpu")
 _STAT = Path("/proc/stat")
 _STEAL = 7  # of the numbers behind `cpu` in /proc/stat (proc(5)): ticks that a neighbour took
 _MUCH_STEAL = 0.01
+_TWO = 2  # runs of an image, without which nothing shows how these differ
 _MUCH_LOAD = 0.5  # of the processors, beside the run itself
 
 
@@ -68,22 +69,32 @@ def measure_itself(
     command keeps it from going on.
     """
     is_built = bool(bench.campaign.recipe.steps)
+
+    def built(ordinal: int) -> StoredBuild:
+        begin = partial(onlooker.notice, f"building {revision.short_sha}, build {ordinal}")
+        return bench.built(revision, ordinal, revision.short_sha, onlooker, begin)
+
     # As often as two variants would run, where these would be the same image.
-    made = [_built(revision, bench, onlooker, 0)]
+    made = [built(0)]
     alike = False
     while is_built and len(made) < images and not alike:
-        image = _built(revision, bench, onlooker, len(made))
+        image = built(len(made))
         alike = is_alike(image, made[0])
         if not alike:
             made.append(image)
-    each = runs if len(made) > 1 else 2 * runs
+    each = max(runs, _TWO) if len(made) > 1 else 2 * runs
     before = _ticks()
     while block := next_block(
         [Counter({0: len(own)}) for own in _values(bench, made)], [{0: each}] * len(made)
     ):
-        _run(made[block.variant], bench, onlooker)
+        bench.run(made[block.variant], "it", onlooker)
         _look(revision, bench, onlooker, (made, each), block.variant)
     values = dict(enumerate(_values(bench, made)))
+    if (least := min(map(min, values.values()))) <= 0:
+        raise UsageError(
+            f"a run gave {least:g}, of which no change is a share",
+            hint="measure a value above 0",
+        )
     ids = {one.id for one in made}
     took = [one.duration_s for one in bench.iterations() if one.image_id in ids and one.value]
     return AgainstItself(
@@ -96,27 +107,6 @@ def measure_itself(
         found=sensitivity(values, is_built=is_built),
         causes=tuple(_causes(before)),
     )
-
-
-def _built(
-    revision: Revision, bench: Bench, onlooker: Watcher[ComparisonCourse], ordinal: int
-) -> StoredBuild:
-    known = bench.image(revision.sha, ordinal)
-    if known is None or known.reason is not None or not bench.has(known):
-        onlooker.notice(f"building {revision.short_sha}, build {ordinal}")
-        known = bench.build(revision, ordinal)
-        for said in bench.notices():
-            onlooker.notice(said)
-    if known.reason is not None:
-        raise UntestableRevision(f"{revision.short_sha} cannot be built: {known.reason}")
-    return known
-
-
-def _run(image: StoredBuild, bench: Bench, onlooker: Watcher[ComparisonCourse]) -> None:
-    bench.measure(image, onlooker.notice)
-    last = bench.iterations()[-1]
-    if last.kind is FailureKind.UNTESTABLE:
-        raise UntestableRevision(f"it cannot be measured: {last.failure}\n{last.log}".rstrip())
 
 
 def _values(bench: Bench, made: list[StoredBuild]) -> list[tuple[float, ...]]:

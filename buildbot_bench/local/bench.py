@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from buildbot_bench.core.errors import BenchError, InfraError, UntestableRevision
 from buildbot_bench.core.evidence import MAX_FRUITLESS
@@ -17,7 +18,7 @@ from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.run_times import RunTimes
 from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.local.builds import Workshop, first_line
-from buildbot_bench.local.campaign import Campaign, LocalSearch
+from buildbot_bench.local.campaign import Campaign, LocalSearch, Watcher
 from buildbot_bench.local.known import ASSUMED_BUILD_S, Known, known_of
 from buildbot_bench.local.measuring import Measurer
 from buildbot_bench.local.store import NewRun, Store, StoredBuild, StoredRun
@@ -27,6 +28,8 @@ _PATIENCE_S = 30.0  # for builds that are ended
 
 Wanted = tuple[Revision, int]
 """A revision and the ordinal of one of its images."""
+Begin = Callable[[], None]
+Onlooker = Watcher[Any]
 
 
 class Bench:
@@ -104,6 +107,35 @@ class Bench:
     def build(self, revision: Revision, ordinal: int) -> StoredBuild:
         """Build an image now, and wait for it."""
         return self._build(revision, ordinal, beside=False)
+
+    def built(
+        self, revision: Revision, ordinal: int, label: str, onlooker: Onlooker, begin: Begin
+    ) -> StoredBuild:
+        """An image, built if it is not there, which `begin` then shows first.
+
+        Raises UntestableRevision: it cannot be built.
+        """
+        known = self.image(revision.sha, ordinal)
+        if known is None or known.reason is not None or not self.has(known):
+            begin()
+            known = self.build(revision, ordinal)
+            for said in self.notices():
+                onlooker.notice(said)
+        if known.reason is not None:
+            raise UntestableRevision(f"{label} cannot be built: {known.reason}")
+        return known
+
+    def run(self, image: StoredBuild, label: str, onlooker: Onlooker) -> StoredRun:
+        """Run a build once, as `measure` does; what came of it.
+
+        Raises UntestableRevision: it cannot be measured.
+        """
+        self.measure(image, onlooker.notice)
+        last = self.iterations()[-1]
+        if last.kind is FailureKind.UNTESTABLE:
+            said = f"{label} cannot be measured: {last.failure}\n{last.log}"
+            raise UntestableRevision(said.rstrip())
+        return last
 
     def build_ahead(self, wanted: Iterable[Wanted]) -> None:
         """Have builds made beside the runs, as many as were allowed; none is built twice."""

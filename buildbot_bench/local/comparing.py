@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from buildbot_bench.core.compare import (
     MIN_VARIANTS,
@@ -21,12 +22,10 @@ from buildbot_bench.core.compare import (
     same_as,
     why_one_image,
 )
-from buildbot_bench.core.errors import UntestableRevision
 from buildbot_bench.core.evidence import is_alike
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.report.words import duration
 from buildbot_bench.core.revision import Revision
-from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.local.bench import EPOCH, Bench
 from buildbot_bench.local.campaign import Watcher
 from buildbot_bench.local.measuring import coarse_value
@@ -149,15 +148,8 @@ class Compare:
     def _built(self, one: Compared, ordinal: int) -> StoredBuild:
         """An image, built if it is not there."""
         named = f"{one.label}, build {ordinal}" if ordinal else one.label
-        known = self._bench.image(one.revision.sha, ordinal)
-        if known is None or known.reason is not None or not self._bench.has(known):
-            self._look(f"building {named}", is_building=True)
-            known = self._bench.build(one.revision, ordinal)
-            for told in self._bench.notices():
-                self._onlooker.notice(told)
-        if known.reason is not None:
-            raise UntestableRevision(f"{named} cannot be built: {known.reason}")
-        return known
+        begin = partial(self._look, f"building {named}", is_building=True)
+        return self._bench.built(one.revision, ordinal, named, self._onlooker, begin)
 
     def _measure(self, aside: set[int]) -> None:
         """Run until all that is planned is there.
@@ -179,12 +171,7 @@ class Compare:
             image = self._built(one, block.image)
             named = f"{one.label}, build {block.image}" if block.image else one.label
             self._look(f"measuring {named}")
-            self._bench.measure(image, self._onlooker.notice)
-            last = self._bench.iterations()[-1]
-            if last.kind is FailureKind.UNTESTABLE:
-                raise UntestableRevision(
-                    f"{one.label} cannot be measured: {last.failure}\n{last.log}".rstrip()
-                )
+            last = self._bench.run(image, one.label, self._onlooker)
             if last.value is not None:
                 self._look("", last=places[block.variant])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from buildbot_bench.cli.local_itself import itself_text
-from buildbot_bench.core.errors import UntestableRevision
+from buildbot_bench.core.errors import UntestableRevision, UsageError
 from buildbot_bench.local.against_itself import measure_itself
 from buildbot_bench.local.revisions import Revisions
 from tests.fakes.local_bench import ReadMeasurer, SilentWatcher
@@ -13,11 +13,11 @@ from tests.fakes.local_bench import ReadMeasurer, SilentWatcher
 
 @pytest.fixture
 def itself(ask, bench_for, repository):
-    def measure(build: str = "", *, images: int = 4, failures=()):
+    def measure(build: str = "", *, runs: int = 5, images: int = 4, failures=()):
         search = ask(build)
         bench = bench_for(search, ReadMeasurer(noise=0.004, failures=failures))
         revision = Revisions(git=repository.git).one("n3")
-        return measure_itself(revision, bench, SilentWatcher(), runs=5, images=images)
+        return measure_itself(revision, bench, SilentWatcher(), runs=runs, images=images)
 
     return measure
 
@@ -51,3 +51,13 @@ def test_what_does_not_build_or_run_is_said(itself):
     broken = UntestableRevision("it crashes")
     with pytest.raises(UntestableRevision, match="cannot be measured: it crashes"):
         itself(failures=(broken,))
+
+
+def test_one_run_of_each_is_two_as_one_shows_no_noise(itself):
+    seen = itself('echo "$BENCH_IMAGE" >image', runs=1)
+    assert [len(own) for own in seen.values.values()] == [2, 2, 2, 2]
+
+
+def test_a_value_of_nothing_is_refused(itself):
+    with pytest.raises(UsageError, match="a run gave 0"):
+        itself("echo 0 >level")

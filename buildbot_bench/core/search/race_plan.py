@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from buildbot_bench.core.search.inference import AveragedPosterior
 from buildbot_bench.core.search.information import Probe, probes_at, probes_inside
 from buildbot_bench.core.search.model import Answer, Costs, OtherSpeed, SearchPolicy, Step
-from buildbot_bench.core.search.own_levels import NORMAL_95
 from buildbot_bench.core.search.races import Race
 from buildbot_bench.core.search.search_range import BoolArray, FloatArray, SearchRange
-from buildbot_bench.core.search.stop import likeliest, narrow_gaps
+from buildbot_bench.core.search.stop import likeliest, narrow_gaps, step_in
 
 _LIKELY = 0.2  # the probability of a further step of the share from which on it is located
 
@@ -101,19 +100,11 @@ def _race_step(
     search_range: SearchRange, posterior: AveragedPosterior, race: Race, gap: int
 ) -> Step:
     """The step of the share in a gap; its effect is that on the mean of many boots."""
-    change, sd = float(posterior.change[gap]), float(posterior.change_sd[gap])
-    old, new = (int(kernel) for kernel in posterior.readings.kernels[gap : gap + 2])
-    believed, untried = search_range.not_tried(old, new)
+    step = step_in(search_range, posterior, gap)
     shares = race.shares.levels().mean
-    return Step(
-        old=search_range.last_with(old),
-        new=new,
-        effect=float(np.expm1(change)),
-        low=float(np.expm1(change - NORMAL_95 * sd)),
-        high=float(np.expm1(change + NORMAL_95 * sd)),
+    return replace(
+        step,
         probability=min(float(posterior.step[gap]) * race.probability, 1.0),
-        believed=believed,
-        untried=untried,
         race=OtherSpeed(
             before=float(shares[gap]),
             after=float(shares[gap + 1]),

@@ -7,7 +7,7 @@ steps together have no more than the accepted probability.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log1p
 
 import numpy as np
@@ -246,6 +246,15 @@ def _step(
     own: Levels,
     gap: int,
 ) -> Step:
+    return replace(
+        step_in(search_range, posterior, gap),
+        separated=is_separated(posterior, policy, gap),
+        proved=not lacking(posterior, policy, own, gap),
+    )
+
+
+def step_in(search_range: SearchRange, posterior: AveragedPosterior, gap: int) -> Step:
+    """Return the step in a gap as the posterior has it; it says nothing of images and proof."""
     change, sd = float(posterior.change[gap]), float(posterior.change_sd[gap])
     old, new = (int(kernel) for kernel in posterior.readings.kernels[gap : gap + 2])
     believed, untried = search_range.not_tried(old, new)
@@ -256,8 +265,6 @@ def _step(
         low=float(np.expm1(change - NORMAL_95 * sd)),
         high=float(np.expm1(change + NORMAL_95 * sd)),
         probability=min(float(posterior.step[gap]), 1.0),
-        separated=is_separated(posterior, policy, gap),
-        proved=not lacking(posterior, policy, own, gap),
         believed=believed,
         untried=untried,
     )
