@@ -49,9 +49,10 @@ test-vm: compiled
 # SRC is where a FreeBSD source tree is; without it this says how to get one. OPTIONS=--help tells
 # of what else may be said.
 SRC =
+PART =
 OPTIONS =
 test-freebsd: $(VENV)/ready
-	$(BIN)/python -m benchmarks.freebsd $(OPTIONS) "$(SRC)"
+	$(BIN)/python -m benchmarks.freebsd --part "$(PART)" $(OPTIONS) "$(SRC)"
 
 fuzz: $(VENV)/ready
 	$(BIN)/python -m tests.fuzz $(OPTIONS)

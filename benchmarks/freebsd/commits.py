@@ -9,7 +9,9 @@ from benchmarks.freebsd.workshop import START, Workshop
 from buildbot_bench.core.errors import UsageError
 
 BRANCH = "test-freebsd"
-_PATH = "sys/netinet/ip_fastfwd.c"
+FAST_PATH = "sys/netinet/ip_fastfwd.c"
+# What only packets for others reach.
+ROUTE_LOOKUP = "\tif (ip_findroute(&nh, dest, m) != 0)\n"
 _ELSEWHERE = "sys/netinet/raw_ip.c"
 _INPUT = "sys/netinet/ip_input.c"
 _PAGE = "share/man/man4/inet.4"
@@ -32,7 +34,7 @@ _CHECKED = """\
 	if (ip->ip_hl == (sizeof(struct ip) >> 2) && in_cksum_hdr(ip) != 0)
 		return (m);
 """
-_UNUSED = """
+UNUSED = """
 int bench_unused_{n}(int);
 int
 bench_unused_{n}(int x)
@@ -65,16 +67,16 @@ def make_commits(workshop: Workshop) -> Commits:
     """Put the ten on a branch of their own; UsageError for a tree whose fast path is another."""
     workshop.go(START)
     changes: Sequence[tuple[str, str, Callable[[str], str]]] = (
-        ("Explain the fast path", _PATH, _appended("/* A comment. */\n")),
-        ("Add a helper to raw sockets", _ELSEWHERE, _appended(_UNUSED.format(n=3))),
+        ("Explain the fast path", FAST_PATH, _appended("/* A comment. */\n")),
+        ("Add a helper to raw sockets", _ELSEWHERE, _appended(UNUSED.format(n=3))),
         ("Mention it in the manual", _PAGE, _appended('.\\" A comment.\n')),
-        ("Count what is forwarded", _PATH, _in_fast_path(_COUNTED)),
-        ("Add a helper to the input", _INPUT, _appended(_UNUSED.format(n=5))),
+        ("Count what is forwarded", FAST_PATH, _in_fast_path(_COUNTED)),
+        ("Add a helper to the input", _INPUT, _appended(UNUSED.format(n=5))),
         ("Explain the input", _INPUT, _appended("/* A comment. */\n")),
-        ("Verify the header's checksum", _PATH, _in_fast_path(_CHECKED)),
-        ("Add another helper to raw sockets", _ELSEWHERE, _appended(_UNUSED.format(n=7))),
+        ("Verify the header's checksum", FAST_PATH, _in_fast_path(_CHECKED)),
+        ("Add another helper to raw sockets", _ELSEWHERE, _appended(UNUSED.format(n=7))),
         ("Explain raw sockets", _ELSEWHERE, _appended("/* A comment. */\n")),
-        ("Add another helper to the input", _INPUT, _appended(_UNUSED.format(n=9))),
+        ("Add another helper to the input", _INPUT, _appended(UNUSED.format(n=9))),
     )
     hashes = [workshop.git("rev-parse", "HEAD").strip()]
     for message, name, change in changes:
@@ -96,7 +98,7 @@ def _in_fast_path(more: str) -> Callable[[str], str]:
         head, anchor, rest = body.partition(_ANCHOR)
         if not anchor:
             raise UsageError(
-                f"{_PATH}: ip_tryforward has no line “{_ANCHOR.strip()}”",
+                f"{FAST_PATH}: ip_tryforward has no line “{_ANCHOR.strip()}”",
                 hint="run the other rows: --rows build,digest,relink,directory,boot,exact",
             )
         return before + function + head + anchor + more + rest

@@ -77,7 +77,7 @@ complete -c bench-farm -n '_shtab_bench_farm_using init' -s h -l help -d 'show t
 complete -c bench-farm -n '_shtab_bench_farm_using init' -l name -x -d 'of the farm, in mails and pages (default: that of DIR)'
 complete -c bench-farm -n '_shtab_bench_farm_using init' -l repository -x -d 'the source, a URL or a path; may be said again with a NAME each, the first one first (default: FreeBSD'"'"'s; for the embedded lab a small history with a planted slowdown, made in DIR/src)'
 complete -c bench-farm -n '_shtab_bench_farm_using init' -l branch -x -d 'watched; may be said again, the trunk first (default: main)'
-complete -c bench-farm -n '_shtab_bench_farm_using init' -l lab -xka "embedded qemu ssh command" -d 'a program on this machine, FreeBSD in virtual machines, real machines, or any command (default: embedded)'
+complete -c bench-farm -n '_shtab_bench_farm_using init' -l lab -xka "embedded qemu ssh box command" -d 'a program on this machine, FreeBSD in virtual machines that count instructions, real machines, the same in a box (`bench-lab box`), or any command (default: embedded)'
 complete -c bench-farm -n '_shtab_bench_farm_using init' -l mail-to -x -d 'may be said again'
 complete -c bench-farm -n '_shtab_bench_farm_using init' -l mail-from -x -d 'default: bench@ this machine'
 complete -c bench-farm -n '_shtab_bench_farm_using init' -l smtp -x -d 'default: localhost, port 25'

@@ -50,7 +50,7 @@ function _shtab_bench_lab_using
   test "$_shtab_bench_lab_cmdpath" = "$argv"
 end
 
-set -g _shtab_bench_lab_commands run profile list check cancel import box 'box init' 'box up' 'box down' 'box status' 'box cycle' 'box console'
+set -g _shtab_bench_lab_commands run profile list check cancel import box 'box init' 'box up' 'box down' 'box status' 'box cycle' 'box fit' 'box console'
 set -g _shtab_bench_lab_opts_with_value --accelerator --artefact --configs --digest --disk-mib --format --iterations --job --kernel --machines --name --output --qemu --sample --state --sysctl --testbed --testbeds --workload --world -n
 
 complete -c bench-lab -e
@@ -121,5 +121,7 @@ complete -c bench-lab -n '_shtab_bench_lab_using box; and test $_shtab_bench_lab
 complete -c bench-lab -n '_shtab_bench_lab_using box status' -s h -l help -d 'show this help message and exit'
 complete -c bench-lab -n '_shtab_bench_lab_using box; and test $_shtab_bench_lab_npos -eq 0' -a cycle -d 'cut a machine'"'"'s power and give it back'
 complete -c bench-lab -n '_shtab_bench_lab_using box cycle' -s h -l help -d 'show this help message and exit'
+complete -c bench-lab -n '_shtab_bench_lab_using box; and test $_shtab_bench_lab_npos -eq 0' -a fit -d 'offer more packets than the DUT forwards; boots it a few times'
+complete -c bench-lab -n '_shtab_bench_lab_using box fit' -s h -l help -d 'show this help message and exit'
 complete -c bench-lab -n '_shtab_bench_lab_using box; and test $_shtab_bench_lab_npos -eq 0' -a console -d 'type at a machine'"'"'s serial console; Ctrl-] ends it'
 complete -c bench-lab -n '_shtab_bench_lab_using box console' -s h -l help -d 'show this help message and exit'

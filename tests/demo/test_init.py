@@ -18,6 +18,7 @@ from buildbot_bench.extensions import DRIVERS, registered
 from buildbot_bench.lab.testbeds import load_testbeds
 from buildbot_bench.worker_connection import worker_connection
 from buildbot_bench.workflow import load
+from tests.fakes.boxes import parts_of_a_box
 
 USAGE = 2
 SECRETS = ("*/secrets/*", "*/password", "certificates/*.key")
@@ -41,7 +42,11 @@ def farm(tmp_path) -> Path:
 
 
 def known_labs() -> list[str]:
-    return [name for name, kind in LABS.items() if kind.driver in registered(DRIVERS)]
+    made_later = {"box"}
+    drivers = registered(DRIVERS)
+    return [
+        name for name, kind in LABS.items() if kind.driver in drivers and name not in made_later
+    ]
 
 
 def environment(path: Path) -> dict[str, str]:
@@ -70,6 +75,28 @@ def test_its_workflow_and_its_testbeds_belong_together(init, farm, lab):
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert "see `bench-lab check" not in done.stdout
+
+
+def test_of_a_lab_in_a_box_the_testbed_is_made_where_the_farm_looks_for_it(init, farm, tmp_path):
+    status, said, _ = init("--lab=box", "--repository=https://example.org/src.git")
+    assert status == 0
+    (testbed,) = load(farm / "bench.yml").testbeds
+    (world,) = [line for line in said.splitlines() if "box init box" in line]
+    made = parts_of_a_box(tmp_path)
+    words = world.split()[2:]  # of `run lab`
+    words[words.index("WORLD")], words[words.index("box.txz")] = map(str, made)
+    bin_ = Path(sys.executable).parent
+    for command in ([*words, "--disk-mib=20", "--qemu=true"], ["bench-lab", "list"]):
+        done = subprocess.run(
+            [farm / "run", "lab", bin_ / command[0], *command[1:]],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(testbed)
+    kernconf = Path(environment(farm / "builder" / "environment")["BENCH_KERNCONF"])
+    assert "device\t\tnetmap" in kernconf.read_text()
 
 
 def test_it_may_watch_several_repositories(init, farm):

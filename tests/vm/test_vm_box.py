@@ -10,7 +10,6 @@ import socket
 import stat
 import subprocess
 import sys
-import tarfile
 import time
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from buildbot_bench.lab.box.making import load_box
 from buildbot_bench.lab.box.power import is_on
 from buildbot_bench.lab.cli import main
 from buildbot_bench.lab.testbeds import load_testbeds
+from tests.fakes.boxes import parts_of_a_box
 
 DONE, USAGE, ILL = 0, 2, 4
 # Where no machine is switched on any program will do.
@@ -37,11 +37,7 @@ test -f "{answers}"
 @pytest.fixture
 def place(tmp_path, monkeypatch):
     """A world of empty files and a kernel archive; a machine of it boots nothing."""
-    for name in ("boot/pmbr", "boot/gptboot", "boot/loader", "sbin/init", "usr/sbin/sshd"):
-        (tmp_path / "world/root" / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "world/root" / name).write_bytes(b"boot")
-    with tarfile.open(tmp_path / "kernel.txz", "w:xz") as archive:
-        archive.addfile(tarfile.TarInfo("kernel"), io.BytesIO(b""))
+    parts_of_a_box(tmp_path)
     ssh = tmp_path / "bin" / "ssh"
     ssh.parent.mkdir()
     ssh.write_text(SSH.format(answers=tmp_path / "answers"))

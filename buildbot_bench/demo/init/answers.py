@@ -41,6 +41,9 @@ LABS = {
         driver="qemu", testbed="freebsd-exact", repository=FREEBSD, builds_freebsd=True
     ),
     "ssh": LabKind(driver="ssh", testbed="apu2", repository=FREEBSD, builds_freebsd=True),
+    "box": LabKind(
+        driver="ssh", testbed="box", repository=FREEBSD, min_effect="10%", builds_freebsd=True
+    ),
     "command": LabKind(driver="command", testbed="runner"),
 }
 
@@ -98,6 +101,11 @@ class FarmAnswers:
     def kind(self) -> LabKind:
         """What sort of lab it has."""
         return LABS[self.lab]
+
+    @property
+    def testbeds(self) -> str:
+        """Where the lab's testbeds stand, in its directory; a box has its own list."""
+        return "box/testbeds.toml" if self.lab == "box" else "testbeds.toml"
 
     @property
     def slug(self) -> str:

@@ -56,8 +56,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--lab",
         choices=LABS,
         default="embedded",
-        help="a program on this machine, FreeBSD in virtual machines, real machines, or any command"
-        " (default: %(default)s)",
+        help="a program on this machine, FreeBSD in virtual machines that count instructions, real"
+        " machines, the same in a box (`bench-lab box`), or any command (default: %(default)s)",
     )
     _add_mail(parser.add_argument_group("who gets mails"))
     _add_masters(parser.add_argument_group("the master"))

@@ -18,6 +18,7 @@ from buildbot_bench.shipped import shipped
 PRIVATE, PROGRAM = 0o600, 0o700
 CERTIFICATES, ROUTER = "certificates", "router"
 WORKERS = ("builder", "lab")
+_KERNCONF = "builder/BOX"
 _TEMPLATES = Path(__file__).with_name("templates")
 # A lab job, and the lab's jobs alone, outlive what started them: the next worker attaches to them.
 _LAB_ALONE = (
@@ -70,8 +71,8 @@ def planned_files(
         tac = _text(shipped(f"workers/{name}/buildbot.tac"))
         yield PlannedFile(path=f"{name}/buildbot.tac", content=tac)
         yield PlannedFile(path=f"{name}/password", content=f"{passwords[f'{name}.pass']}\n")
-        places = ",".join(f"{master.host}:{master.pb_port}" for master in answers.masters)
-        yield PlannedFile(path=f"{name}/environment", content=_assignments(BENCH_MASTER=places))
+        environment = _assignments(**_of_worker(answers, name))
+        yield PlannedFile(path=f"{name}/environment", content=environment)
     yield from _of_lab(answers)
     if answers.router:
         yield PlannedFile(path=f"{ROUTER}/config.json", content=_of_router(answers.router))
@@ -137,7 +138,20 @@ def _of_master(answers: FarmAnswers, master: Master) -> str:
     )
 
 
+def _of_worker(answers: FarmAnswers, name: str) -> dict[str, str]:
+    """The masters; for a box also what its kernels are made of, and where its testbed stands."""
+    places = ",".join(f"{master.host}:{master.pb_port}" for master in answers.masters)
+    of_box = {
+        "builder": {"BENCH_KERNCONF": str(answers.directory / _KERNCONF)},
+        "lab": {"BENCH_LAB_TESTBEDS": answers.testbeds},
+    }
+    return {"BENCH_MASTER": places, **(of_box[name] if answers.lab == "box" else {})}
+
+
 def _of_lab(answers: FarmAnswers) -> Iterator[PlannedFile]:
+    if answers.lab == "box":
+        yield PlannedFile(path=_KERNCONF, content=_text(shipped("workers/lab/BOX")))
+        return
     if answers.lab != "ssh":
         table = _text(_TEMPLATES / f"{answers.lab}.toml")
         yield PlannedFile(path="lab/testbeds.toml", content=table)

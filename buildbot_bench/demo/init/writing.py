@@ -138,6 +138,8 @@ def next_steps(answers: FarmAnswers) -> Iterator[NextStep]:
     if answers.lab in {"ssh", "command"}:
         table = answers.directory / "lab" / "testbeds.toml"
         yield NextStep(why=f"Say in {table} what your testbed is; it has an example")
+    if answers.lab == "box":
+        yield from _box(answers)
     builder = (f"{run} builder bench-build check",) if kind.builds_freebsd else ()
     yield NextStep(
         why="See what the lab" + (" and the builder lack" if builder else " lacks"),
@@ -156,6 +158,31 @@ def next_steps(answers: FarmAnswers) -> Iterator[NextStep]:
         commands=(f"{run} {first} bench-farm doctor --dir {answers.directory}",),
     )
     yield from _elsewhere(answers)
+
+
+def _box(answers: FarmAnswers) -> Iterator[NextStep]:
+    """Userland and kernel of its machines, from a tree that is checked out, and the machines."""
+    run = answers.directory / "run"
+    kernel = 'bench-build freebsd --source SRC --kernconf "$BENCH_KERNCONF" --modules ipfw,pf'
+    yield NextStep(
+        why="Build what the lab's machines run, from a source tree SRC; it takes an hour, once",
+        commands=(
+            f"{run} builder bench-build world SRC",
+            f"{run} builder sh -c '{kernel} --output ../lab/box.txz'",
+        ),
+    )
+    yield NextStep(
+        why="Make the box, of the WORLD that was printed, and switch it on; again after each start"
+        " of this machine",
+        commands=(
+            f"{run} lab bench-lab box init box --world WORLD --kernel box.txz",
+            f"{run} lab bench-lab box up box",
+        ),
+    )
+    yield NextStep(
+        why="Find out how much the machines forward here; it takes some minutes, once",
+        commands=(f"{run} lab bench-lab box fit box",),
+    )
 
 
 def _start(answers: FarmAnswers) -> NextStep:
@@ -187,7 +214,7 @@ def in_words(answers: FarmAnswers) -> str:
     mail = f"mails {', '.join(answers.mail.to)}" if answers.mail else "mails nobody (see --mail-to)"
     head = (
         f"{answers.directory} is a farm that measures {repository_in_words(answers)}, and {mail}.\n"
-        "It is yours to change: bench.yml, master.cfg, lab/testbeds.toml. Next:\n"
+        f"It is yours to change: bench.yml, master.cfg, lab/{answers.testbeds}. Next:\n"
     )
     lines = [head]
     for number, step in enumerate(next_steps(answers), start=1):

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.core.legible import quoted
+from buildbot_bench.lab.box.fitting import fit_rate
 from buildbot_bench.lab.box.making import DISK_MIB, load_box, make_box
 from buildbot_bench.lab.box.plan import LAYOUTS, Machine
 from buildbot_bench.lab.box.power import cut_power, is_on, shut_down, switch_on
@@ -53,6 +54,7 @@ def add_box(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     add("down", "shut the machines down", _down)
     add("status", "say which machines run", _status)
     add("cycle", "cut a machine's power and give it back", _cycle)
+    add("fit", "offer more packets than the DUT forwards; boots it a few times", _fit)
     add("console", "type at a machine's serial console; Ctrl-] ends it", _console)
 
 
@@ -147,6 +149,13 @@ def _cycle(options: argparse.Namespace) -> int:
     with _alone(home):
         cut_power(machine)
         switch_on(home, box, machine)
+    return 0
+
+
+def _fit(options: argparse.Namespace) -> int:
+    home = options.directory.absolute()
+    load_box(home)
+    print(f"{home / 'testbeds.toml'} offers {fit_rate(home, _say)} pps now")
     return 0
 
 

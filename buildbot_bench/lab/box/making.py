@@ -20,6 +20,7 @@ from buildbot_bench.lab.files import replace_text
 from buildbot_bench.shipped import shipped
 
 _BOX = "box.json"
+KERNEL = "known-good.txz"  # as it was given
 DISK_MIB = 900  # a userland, and kernels with their modules
 # Below the range that systems choose from for connections, from 32768 on Linux.
 _SSH_PORTS = range(20022, 30000)
@@ -60,6 +61,7 @@ def make_box(
     disk = home / "disk.img"
     make_disk(world / "root", files, disk, size_mib=disk_mib)
     shutil.rmtree(unpacked)
+    shutil.copyfile(kernel, home / KERNEL)
     for machine in all_machines:
         machine.home.mkdir(parents=True)
         with disk.open("rb") as whole, machine.disk.open("wb") as own:

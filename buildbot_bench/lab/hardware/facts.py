@@ -30,10 +30,15 @@ configuration() {
     digest=$(printf '%s' "$text" | sha256 -q | cut -c 1-12)
     echo "$(sysctl -n kern.ident) $digest"
 }
+guest() {
+    kind=$(sysctl -n kern.vm_guest)
+    [ "$kind" = none ] || echo "$kind"
+}
 fact uname uname -a
 fact 'kernel configuration' configuration
 fact dut hostname
 fact cpu sysctl -n hw.model
+fact 'virtual machine' guest
 fact cpus sysctl -n hw.ncpu
 kldload -n cpuctl 2>/dev/null
 fact microcode cpucontrol -m 0x8b /dev/cpuctl0

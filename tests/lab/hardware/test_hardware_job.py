@@ -179,13 +179,16 @@ def test_two_senders_on_two_hosts_offer_the_load_together(bench):
     assert {" -4 " in command for command in sent} == {True, False}
 
 
-def test_the_facts_say_what_a_measurement_depends_on(bench):
-    for name, text in {"hw.model": "AMD GX-412TC", "dev.igb.1.%desc": "i210"}.items():
+@pytest.mark.parametrize(("guest", "told"), [("none", None), ("generic", "generic")])
+def test_the_facts_say_what_a_measurement_depends_on(bench, guest, told):
+    sysctls = {"hw.model": "AMD GX-412TC", "dev.igb.1.%desc": "i210", "kern.vm_guest": guest}
+    for name, text in sysctls.items():
         (bench.dut.directory / "run/sysctl" / name).write_text(f"{text}\n")
     (bench.dut.directory / "etc/rc.conf").write_text("gateway_enable=YES\n")
     (measured,), _ = bench.run(bench.kernel())
     facts = bench.driver().facts() | measured.facts
     assert facts["cpu"] == "AMD GX-412TC"
+    assert facts.get("virtual machine") == told
     assert facts["igb1"] == "i210"
     assert facts["microcode"] == "MSR 0x8b: 0x07030106 0x00000000"
     assert facts["/etc/rc.conf"] == sha256(bench.dut.directory / "etc/rc.conf")[:12]

@@ -1,0 +1,72 @@
+"""`bench-lab box fit`: a box is offered more packets than its DUT forwards."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from buildbot_bench.core.errors import InfraError
+from buildbot_bench.lab.box.fitting import fit_rate
+from buildbot_bench.lab.testbeds import load_testbeds
+from tests.fakes.lab_host.bench import MachineLab
+
+
+def box_of(bench: MachineLab, kernel: Path) -> Path:
+    """A directory as `bench-lab box init` makes one, whose machines are the stand-ins."""
+    home = bench.root / "box"
+    home.mkdir()
+    shutil.copyfile(kernel, home / "known-good.txz")
+    settings = bench.settings()
+    end = settings.senders[0]
+    (home / "testbeds.toml").write_text(f"""
+[testbeds.box]
+driver = "ssh"
+ssh_config = {json.dumps(str(settings.ssh_config))}
+[testbeds.box.dut]
+address = "dut"
+mac = "{settings.dut.mac}"
+interfaces = ["igb0", "igb1"]
+root = {json.dumps(settings.dut.root)}
+[testbeds.box.receiver]
+address = "generator"
+interface = "igb2"
+[[testbeds.box.senders]]
+address = "generator"
+interface = "igb1"
+mac = "{end.mac}"
+flags = ["-R", "2000"]
+[testbeds.box.traffic]
+offered_pps = 2000
+duration_s = 0.5
+[testbeds.box.limits]
+reboot_s = 20
+ready_s = 10
+poll_s = 0.05
+[testbeds.box.workloads.forwarding]
+ready = [["ping", "-c", "2", "198.19.0.203"]]
+""")
+    return home
+
+
+@pytest.mark.parametrize(("forwards", "offered", "tried"), [(610, 1300, 1), (4100, 6000, 2)])
+def test_the_rate_is_raised_until_packets_are_lost(bench, forwards, offered, tried):
+    home = box_of(bench, bench.kernel(pps=forwards))
+    said: list[str] = []
+    assert fit_rate(home, said.append) == offered
+    assert said[0] == "offers 2000 pps …"
+    assert len(said) == 2 * tried
+    settings = load_testbeds(home / "testbeds.toml")["box"].settings
+    assert settings.traffic.offered_pps == offered
+    assert settings.senders[0].flags == ("-R", str(offered))
+
+
+def test_a_box_that_fails_keeps_its_rate(bench):
+    home = box_of(bench, bench.kernel("PANIC"))
+    before = tomllib.loads((home / "testbeds.toml").read_text())
+    with pytest.raises(InfraError, match="at 2000 pps"):
+        fit_rate(home, lambda _: None)
+    assert tomllib.loads((home / "testbeds.toml").read_text()) == before
