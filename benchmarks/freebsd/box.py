@@ -64,11 +64,12 @@ class Box:
         if status:
             raise InfraError(f"bench-lab box {' '.join(words)}: {said.strip()[-300:]}")
 
-    def ssh(self, machine: str, *words: str) -> str:
-        """What a command prints on a machine; empty when it does not answer."""
+    def ssh(self, machine: str, *words: str, said: str = "") -> str:
+        """What a command prints on a machine, given what is `said` to it; empty where it is off."""
         config = str(self.home / "ssh_config")
         done = subprocess.run(  # noqa: S603 - a list of words, no shell of ours
             ["ssh", "-F", config, "-o", "ConnectTimeout=10", machine, *words],  # noqa: S607 - ssh
+            input=said,
             capture_output=True,
             text=True,
             errors="replace",

@@ -20,6 +20,7 @@ from buildbot_bench.lab.box.power import cut_power
 
 UNTESTABLE, INFRASTRUCTURE, MEASURED = "untestable", "infrastructure", "measured"
 _LOOK_S, _PATIENCE_S = 0.5, 300.0
+_CHANGES = "for file in /boot/bench.*/kernel; do printf x >>$file; done\n"
 _TRAFFIC_S = 5.0  # of the traffic, until a fault comes
 
 
@@ -179,8 +180,12 @@ def _cut_in_boot(lab: Box) -> None:
 
 
 def _exchange_kernel(lab: Box) -> None:
-    _wait(lab, "dut", "test -f /boot/nextboot.conf")
-    lab.ssh("dut", "sh -c 'for file in /boot/bench.*/kernel; do printf x >>$file; done; sync'")
+    """Have the next boots change the kernel's file, as a failing disk would."""
+    lab.ssh("dut", "cat >/etc/rc.local", said=_CHANGES)
+
+
+def _leave_kernel(lab: Box) -> None:
+    lab.ssh("dut", "rm", "-f", "/etc/rc.local")
 
 
 def _end_sshd(lab: Box) -> None:
@@ -237,8 +242,9 @@ FAULTS: Sequence[Fault] = (
         says="No space left",
     ),
     Fault(
-        name="another kernel lies in its place",
-        meanwhile=_exchange_kernel,
+        name="the kernel's file changes",
+        before=_exchange_kernel,
+        after=_leave_kernel,
         outcome=INFRASTRUCTURE,
         says="not",
     ),

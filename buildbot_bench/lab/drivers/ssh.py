@@ -15,7 +15,7 @@ from buildbot_bench.core.errors import InfraError, UntestableRevision
 from buildbot_bench.core.profile import Profile
 from buildbot_bench.core.run_logs import RunLogs, join_logs
 from buildbot_bench.lab.driver import Blast, CheckFinding, unheard
-from buildbot_bench.lab.hardware.boot_watch import Alive
+from buildbot_bench.lab.hardware.boot_watch import Alive, panic_in
 from buildbot_bench.lab.hardware.capture import Sampler
 from buildbot_bench.lab.hardware.check import check_testbed
 from buildbot_bench.lab.hardware.choice import Choice, choice_of, make_environment, mounted
@@ -42,6 +42,8 @@ from buildbot_bench.lab.hardware.switchboard import Switchboard
 from buildbot_bench.lab.hardware.traffic import Blaster
 from buildbot_bench.lab.quality import FitRun, Flaw, UnfitRun, judge_run
 
+_TRAFFIC_SAID = 4096  # characters, a minute of pkt-gen's; there is room for 16,384 of all
+
 
 class SshDriver:
     """Drives a DUT, its senders and its receiver. `tell` hears what is being done."""
@@ -59,6 +61,7 @@ class SshDriver:
         self._installed: KernelArchive | SliceImage = NOTHING
         self._boot: Alive | None = None
         self._siblings: list[float] = []
+        self._last_words = ""
         self._console = Console(settings.console, home / "logs" / "console.out")
         self._switchboard = Switchboard(settings)
         self._reach = self._switchboard.reach
@@ -124,6 +127,7 @@ class SshDriver:
 
     def boot(self) -> None:
         """Reboot into the kernel, once; it is ready when this returns."""
+        self._last_words = ""
         try:
             self._boot = self._life().boot(self._installed.name, self._tunables)
         except KernelFault as fault:
@@ -151,7 +155,8 @@ class SshDriver:
         logs = self._run(workload)
         alive = self._machine().look()
         if alive is None or self._boot is None or not alive.same_boot(self._boot):
-            self._blame("the kernel did not outlive the traffic")
+            panic = panic_in(self._console.recent())
+            self._blame("the kernel did not outlive the traffic" + (f" ({panic})" if panic else ""))
         match verdict := self._judge(logs, workload):
             case FitRun(value_pps=value, remark=remark):
                 self._siblings.append(value)
@@ -179,8 +184,12 @@ class SshDriver:
         return sampler.capture(self._blaster, settings.traffic_of(workload))
 
     def console(self) -> str:
-        """What the DUT's console and the ends of the traffic said since the boot began."""
-        return f"{self._console.text()}\n{self._blaster.said()}".strip()
+        """What the ends of the traffic said, and the DUT's console from the boot to a fault.
+
+        The console comes last: of a long text its reader keeps the end.
+        """
+        said = self._blaster.said()[-_TRAFFIC_SAID:]
+        return f"{said}\n{self._last_words or self._console.text()}".strip()
 
     def shutdown(self) -> None:
         """Stop the traffic and the reading of the console; the DUT stays as it is."""
@@ -231,6 +240,7 @@ class SshDriver:
 
     def _blame(self, reason: str, *, fell_back: bool = False) -> NoReturn:
         """The kernel is at fault if the known-good one now boots, in the same way, and is ready."""
+        self._last_words = self._console.text()
         try:
             self._life().recover()
             if fell_back:
@@ -241,6 +251,7 @@ class SshDriver:
 
     def _blame_for_no_traffic(self, workload: str, reason: str) -> NoReturn:
         """Likewise, if the known-good one passes traffic; a bounced link it may be as well."""
+        self._last_words = self._console.text()
         try:
             self._life().recover()
             verdict = self._judge(self._run(workload), workload)

@@ -151,6 +151,7 @@ class Dut(Host):
         (self.directory / "run/bootfile").write_text(f"/boot/{name}/kernel\n")
         (self.directory / "run/version").unlink(missing_ok=True)
         self._say(f"Copyright (c) 1992-2026 The FreeBSD Project.\n{text.splitlines()[0]}\n")
+        self._say("".join(f"em{n}: <Intel(R) PRO/1000 Network Connection>\n" for n in range(200)))
         self._behave(text)
 
     def _behave(self, text: str) -> None:

@@ -100,7 +100,9 @@ def test_no_traffic_with_the_known_good_kernel_either_is_a_fault_of_the_lab(benc
 
 def test_a_kernel_that_panics_under_traffic_is_untestable(bench):
     _, last = bench.run(bench.kernel("DIES"))
-    ended(last, UNTESTABLE, "did not outlive the traffic")
+    ended(last, UNTESTABLE, "did not outlive the traffic (panic: page fault)")
+    # Not buried by what pkt-gen says, nor by the next boot.
+    assert "panic: page fault" in last.log
 
 
 def test_a_kernel_gets_a_second_chance_and_both_attempts_are_recorded(bench):
