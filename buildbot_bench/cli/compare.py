@@ -16,6 +16,7 @@ from buildbot_bench.cli.option_table import BEGIN, COMPARE, DECISIONS, START
 from buildbot_bench.cli.option_values import BootsWanted, labels_of, packed
 from buildbot_bench.cli.options import CommandLine, TwoWays, form_of
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.factor_cells import cells_of
 from buildbot_bench.core.limits import DEFAULT_IMAGES
 from buildbot_bench.core.sharing import PersonPriority
 
@@ -123,6 +124,9 @@ def _question(given: argparse.Namespace) -> ComparisonQuestion:
     from buildbot_bench.core.compare import check_written  # noqa: PLC0415 - not for --help
 
     labels = labels_of(given.label)
+    if given.factor:
+        labels = _cells(given, labels)
+        given.variants = list(labels)
     check_written(given.variants, labels)
     boots: BootsWanted | None = given.iterations
     if boots is not None and boots.more:
@@ -142,6 +146,18 @@ def _question(given: argparse.Namespace) -> ComparisonQuestion:
         patches=patches,
         priority=PersonPriority(given.priority or PersonPriority.NORMAL),
     )
+
+
+def _cells(given: argparse.Namespace, labels: Mapping[str, str]) -> dict[str, str]:
+    """The variants that the factors make of BASE, with their labels."""
+    if len(given.variants) != 1 or labels:
+        raise UsageError(
+            "--factor goes with one VARIANT, the base, and without --label",
+            hint="the factors make and label the others",
+        )
+    from buildbot_bench.core.compare.schedule import MAX_VARIANTS  # noqa: PLC0415 - not for --help
+
+    return cells_of(given.variants[0], given.factor, most=MAX_VARIANTS)
 
 
 def _extension(given: argparse.Namespace) -> Extension:

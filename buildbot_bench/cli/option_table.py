@@ -120,6 +120,13 @@ COMPARE: Sections = {
         _of_several("workload"),
         _label("VARIANT", scope=BEGIN),
         Option(
+            "--factor F",
+            "NAME=CHANGE, without and with it, or NAME=TUNABLE:VALUE,VALUE; two to four, beside "
+            "BASE alone: all combinations are measured",
+            many=True,
+            scope=START,
+        ),
+        Option(
             "-n N",
             f"boots of each one's first image ({DEFAULT_ITERATIONS}), and the most of a further "
             "one, which gets two or more, as boots vary; +N beside --extend: so many more",

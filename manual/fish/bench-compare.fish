@@ -51,7 +51,7 @@ function _shtab_bench_compare_using
 end
 
 set -g _shtab_bench_compare_commands
-set -g _shtab_bench_compare_opts_with_value --approve --artefact --budget --build --build-timeout --cache --cancel --cpus --disk --extend --fail-on --farm --follow --html --images --jobs --label --min-effect --output --password-file --patience --priority --reject --repository --run --testbed --testbeds --timeout --unit --user --value --warm-up --with --workflow --workload -n
+set -g _shtab_bench_compare_opts_with_value --approve --artefact --budget --build --build-timeout --cache --cancel --cpus --disk --extend --factor --fail-on --farm --follow --html --images --jobs --label --min-effect --output --password-file --patience --priority --reject --repository --run --testbed --testbeds --timeout --unit --user --value --warm-up --with --workflow --workload -n
 
 complete -c bench-compare -e
 complete -c bench-compare -f
@@ -62,6 +62,7 @@ complete -c bench-compare -n _shtab_bench_compare_using -l repository -x -d 'who
 complete -c bench-compare -n _shtab_bench_compare_using -l testbed -x -d 'a testbed to compare on; may be given several times (default: all of the farm'"'"'s)'
 complete -c bench-compare -n _shtab_bench_compare_using -l workload -x -d 'a workload to compare on; may be given several times (default: all of the farm'"'"'s)'
 complete -c bench-compare -n _shtab_bench_compare_using -l label -x -d 'call a variant so, everywhere; may be given for each'
+complete -c bench-compare -n _shtab_bench_compare_using -l factor -x -d 'NAME=CHANGE, without and with it, or NAME=TUNABLE:VALUE,VALUE; two to four, beside BASE alone: all combinations are measured'
 complete -c bench-compare -n _shtab_bench_compare_using -s n -x -d 'boots of each one'"'"'s first image (5), and the most of a further one, which gets two or more, as boots vary; +N beside --extend: so many more'
 complete -c bench-compare -n _shtab_bench_compare_using -l images -x -d 'images of each at most (16; up to 24): two below 10 %, more while the verdict needs them; with 1, luck with layout looks like a change'
 complete -c bench-compare -n _shtab_bench_compare_using -l min-effect -x -d 'smallest change that matters, as 2% or 0.02 (default: the farm'"'"'s)'

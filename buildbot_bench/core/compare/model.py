@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
 
+from buildbot_bench.core.compare.factor_answer import FactorAnswer
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.json_model import Count, Figure, Share, in_json
 from buildbot_bench.core.ministat import Comparison
@@ -182,6 +183,7 @@ class SeriesReport:
     `ministat` pool their boots. `ministat` are blocks of at most seven data sets, each beginning
     with the base's.
     `notes` say what a reader should doubt. `epoch` is the lab's, when all this was measured.
+    `factors` is there where the labels name cells of factors.
     """
 
     testbed: str
@@ -194,6 +196,7 @@ class SeriesReport:
     ministat: tuple[str, ...]
     notes: tuple[str, ...]
     facts: Mapping[str, str]
+    factors: FactorAnswer | None = None
 
     @property
     def is_measured(self) -> bool:

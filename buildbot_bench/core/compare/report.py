@@ -8,6 +8,7 @@ from itertools import chain
 from statistics import fmean
 
 from buildbot_bench.core import ministat, ministat_text
+from buildbot_bench.core.compare.factors import factors
 from buildbot_bench.core.compare.model import (
     BeyondLuck,
     ComparedVariant,
@@ -160,6 +161,7 @@ def _series(values: SeriesValues, labels: Sequence[str], wanted: ComparisonTerms
         ministat=tuple(_blocks(samples, confidence)),
         notes=(*_notes(values, labels, found), *_clocks(values, labels, wanted.min_effect)),
         facts={one_line(name): one_line(str(value)) for name, value in values.facts.items()},
+        factors=factors(values, labels, confidence=confidence),
     )
 
 

@@ -44,7 +44,8 @@ def text(report: ComparisonReport) -> str:
         notes = [f"note: {note}" for note in series.notes]
         graphs = [f"{what}: {link}" for what, link in _flame_graphs(series)]
         blocks = "\n\n".join(series.ministat).splitlines()
-        parts.append("\n".join([heading, *blocks, *images, *notes, *graphs]))
+        told = series.factors.sentences if series.factors else ()
+        parts.append("\n".join([heading, *told, *blocks, *images, *notes, *graphs]))
     return "\n\n".join(parts) + "\n"
 
 
@@ -159,6 +160,8 @@ def _blocks(all_series: Iterable[SeriesReport], report: ComparisonReport) -> lis
     lines: list[str] = []
     for series in all_series:
         where = f"{series.workload} on {series.testbed}"
+        if series.factors:
+            lines += ["", f"{where}:", "", *(f"* {line}" for line in series.factors.sentences)]
         for number, block in enumerate(series.ministat, start=1):
             part = f", part {number} of {len(series.ministat)}" if len(series.ministat) > 1 else ""
             lines += ["", f"{where}{part}:", "", "```", *block.splitlines(), "```"]

@@ -99,6 +99,7 @@ function Images({ series, labels, nouns }) {
 function SeriesReport({ series, labels, nouns }) {
   return h("section", { className: "series" },
     h(Changes, { series }),
+    series.factors && h("ul", null, series.factors.sentences.map((line) => h("li", { key: line }, line))),
     h(Images, { series, labels, nouns }),
     h(Dots, { series, labels, nouns }),
     series.ministat.map((block) => h("pre", { key: block, tabIndex: 0 }, block)),

@@ -1,0 +1,229 @@
+"""What each of several factors does, and whether that depends on the others: a factorial design.
+
+A cell is one combination of levels. Its level is the median of its values, in logs: where factors
+multiply, they do not interact. The variance of a median of n values of a normal distribution is
+pi/2 times that of their mean (Kendall and Stuart, The Advanced Theory of Statistics, 10.10). Cells
+that boot the same image share its luck with layout: it leaves the difference of two such cells, and
+the interaction of a tunable with a patch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations, product
+from statistics import median
+
+import numpy as np
+from scipy.special import stdtrit
+
+from buildbot_bench.core.compare.factor_answer import FactorAnswer, Interaction, SimpleEffect
+from buildbot_bench.core.compare.model import SeriesValues
+from buildbot_bench.core.factor_cells import cell_label, cell_of, design_of
+from buildbot_bench.core.figures import fine_percent, size
+from buildbot_bench.core.model import Noise, learn
+
+_MEDIAN = math.pi / 2
+
+Cell = tuple[str, ...]  # a level of each factor, in their order
+
+
+def factors(
+    values: SeriesValues, labels: Sequence[str], *, confidence: float
+) -> FactorAnswer | None:
+    """What the factors do that the labels name; None where they name none, or there is no value.
+
+    `confidence` in percent, of each interval by itself.
+    """
+    levels = design_of(labels)
+    places = {tuple(cell_of(label).values()): n for n, label in enumerate(labels)}
+    usable = {
+        cell: n for cell, n in places.items() if values.values[n] and min(values.values[n]) > 0
+    }
+    if not levels or not usable:
+        return None
+    return _Analysis(values=values, levels=levels, places=usable, confidence=confidence).answer()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Analysis:
+    values: SeriesValues
+    levels: Mapping[str, tuple[str, ...]]
+    places: Mapping[Cell, int]  # of the cells with values, among the variants
+    confidence: float
+
+    def answer(self) -> FactorAnswer:
+        missing = [cell for cell in product(*self.levels.values()) if cell not in self.places]
+        simple, interactions = tuple(self._simple()), tuple(self._interactions())
+        best = self._best()
+        images = min(len(self.values.by_image(place)) for place in self.places.values())
+        answer = FactorAnswer(
+            factors=self.levels,
+            main=tuple(self._main()),
+            simple=simple,
+            interactions=interactions,
+            best=best,
+            missing=tuple(cell_label(self._named(cell)) for cell in missing),
+            images=images,
+            sentences=(),
+        )
+        shared = len({self._kernel(cell) for cell in self.places}) < len(self.places)
+        return replace(answer, sentences=tuple(_sentences(answer, self.values, shared=shared)))
+
+    def _simple(self) -> Iterator[SimpleEffect]:
+        for number, (name, levels) in enumerate(self.levels.items()):
+            for level, cell in product(levels[1:], self._cells_at_first(number)):
+                other = _put(cell, number, level)
+                if cell in self.places and other in self.places:
+                    at = {key: of for key, of in self._named(cell).items() if key != name}
+                    yield self._effect(name, level, at, {other: 1.0, cell: -1.0})
+
+    def _main(self) -> Iterator[SimpleEffect]:
+        for number, (name, levels) in enumerate(self.levels.items()):
+            for level in levels[1:]:
+                pairs = [(_put(c, number, level), c) for c in self._cells_at_first(number)]
+                if all(one in self.places for pair in pairs for one in pair):
+                    weights = {new: 1 / len(pairs) for new, _ in pairs}
+                    weights |= {old: -1 / len(pairs) for _, old in pairs}
+                    yield self._effect(name, level, {}, weights)
+
+    def _interactions(self) -> Iterator[Interaction]:
+        for (a, one), (b, other) in combinations(enumerate(self.levels), 2):
+            for level, beside in product(self.levels[one][1:], self.levels[other][1:]):
+                corners = [c for c in self._cells_at_first(a) if c[b] == self.levels[other][0]]
+                weights: dict[Cell, float] = {}
+                for corner in corners:
+                    new, both = _put(corner, a, level), _put(_put(corner, a, level), b, beside)
+                    alone = _put(corner, b, beside)
+                    part = 1 / len(corners)
+                    weights |= {both: part, new: -part, alone: -part, corner: part}
+                if all(cell in self.places for cell in weights):
+                    effect, low, high = self._estimate(weights)
+                    yield Interaction(
+                        factors=(one, other),
+                        levels=(level, beside),
+                        ratio=effect,
+                        low=low,
+                        high=high,
+                    )
+
+    def _effect(
+        self, name: str, level: str, at: Mapping[str, str], weights: Mapping[Cell, float]
+    ) -> SimpleEffect:
+        effect, low, high = self._estimate(weights)
+        beside = self.levels[name][0]
+        return SimpleEffect(
+            factor=name, level=level, beside=beside, at=at, effect=effect, low=low, high=high
+        )
+
+    def _estimate(self, weights: Mapping[Cell, float]) -> tuple[float, float, float]:
+        """A contrast of cells as a fraction, and the ends of its interval."""
+        cells = list(weights)
+        by = np.array([weights[cell] for cell in cells])
+        estimate = sum(weights[cell] * self._level(cell) for cell in cells)
+        sigma, df = self._noise()
+        variance = sum(w * w * _MEDIAN * sigma**2 / len(self._own(c)) for c, w in weights.items())
+        luck = float(by @ self._luck(cells) @ by)
+        half = float(stdtrit(df, 0.5 + self.confidence / 200)) * math.sqrt(variance + luck)
+        low, high = math.expm1(estimate - half), math.expm1(min(estimate + half, 700.0))
+        return math.expm1(estimate), low, high
+
+    def _luck(self, cells: Sequence[Cell]) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+        """The covariance of cells by the luck of the images that they share."""
+        variance = self._known.sigma_build**2
+        shares = [self._shares(cell) for cell in cells]
+        rows = [
+            [
+                variance * sum(w * other.get(image, 0.0) for image, w in own.items())
+                for other in shares
+            ]
+            for own in shares
+        ]
+        return np.array(rows)
+
+    def _shares(self, cell: Cell) -> dict[tuple[int, int], float]:
+        """Of a cell's boots, how many each image gave, as fractions; by kernel and image."""
+        kernel, total = self._kernel(cell), len(self._own(cell))
+        by_image = self.values.by_image(self.places[cell])
+        return {(kernel, image): len(own) / total for image, own in by_image.items()}
+
+    def _kernel(self, cell: Cell) -> int:
+        place = self.places[cell]
+        return self.values.kernels[place] if self.values.kernels else place
+
+    def _noise(self) -> tuple[float, float]:
+        """The deviation of boots of one image in one cell, in logs, and its degrees of freedom."""
+        groups = [
+            np.log(own)
+            for place in self.places.values()
+            for own in self.values.by_image(place).values()
+        ]
+        df = sum(len(own) - 1 for own in groups)
+        if df:
+            squares = sum(float(((own - own.mean()) ** 2).sum()) for own in groups)
+            return math.sqrt(squares / df), df
+        return self._known.sigma_run, 1.0
+
+    @property
+    def _known(self) -> Noise:
+        """What history tells of the noise, else what is assumed of any."""
+        return self.values.noise or learn([])
+
+    def _best(self) -> Mapping[str, str]:
+        sign = 1 if self.values.metric.higher_is_better else -1
+        return self._named(max(self.places, key=lambda cell: sign * self._level(cell)))
+
+    def _cells_at_first(self, number: int) -> Iterator[Cell]:
+        """The cells in which a factor has its first level."""
+        levels = list(self.levels.values())
+        levels[number] = levels[number][:1]
+        return product(*levels)
+
+    def _named(self, cell: Cell) -> dict[str, str]:
+        return dict(zip(self.levels, cell, strict=True))
+
+    def _own(self, cell: Cell) -> Sequence[float]:
+        return self.values.values[self.places[cell]]
+
+    def _level(self, cell: Cell) -> float:
+        return math.log(median(self._own(cell)))
+
+
+def _put(cell: Cell, number: int, level: str) -> Cell:
+    return (*cell[:number], level, *cell[number + 1 :])
+
+
+def _sentences(answer: FactorAnswer, values: SeriesValues, *, shared: bool) -> Iterator[str]:
+    """What the factors do, which combination is best, and what is left open."""
+    better = values.metric.higher_is_better
+    for name, (_, *levels) in answer.factors.items():
+        for level in levels:
+            own = [one for one in answer.simple if (one.factor, one.level) == (name, level)]
+            depends = any(
+                one.is_there and (name, level) in zip(one.factors, one.levels, strict=True)
+                for one in answer.interactions
+            )
+            overall = [one for one in answer.main if (one.factor, one.level) == (name, level)]
+            told = own if depends or not overall else overall
+            if told:
+                said = " and ".join(_said(one, higher_is_better=better) for one in told)
+                yield f"{name}={level} makes {values.workload} {said}."
+    yield f"The best combination is {cell_label(answer.best)}."
+    for cell in answer.missing:
+        yield f"{cell} is not measured: what needs it is left out."
+    if answer.images == 1 and not values.recorded:
+        yield (
+            "Each kernel has one image. Luck with its layout is part of what a change of the kernel"
+            " does." + (" It is not part of how that depends on a tunable." if shared else "")
+        )
+
+
+def _said(one: SimpleEffect, *, higher_is_better: bool) -> str:
+    """`45.6 % slower with simple_tx=0 (-47.0 % to -44.1 %)`."""
+    word = "slower" if (one.effect < 0) == higher_is_better else "faster"
+    where = f" with {cell_label(one.at)}" if one.at else ""
+    interval = f"{fine_percent(one.low)} to {fine_percent(one.high)}"
+    if one.low <= 0 <= one.high:
+        return f"neither slower nor faster beyond chance{where} ({interval})"
+    return f"{size(one.effect)} {word}{where} ({interval})"

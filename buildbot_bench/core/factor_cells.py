@@ -1,0 +1,94 @@
+"""The cells of a factorial comparison: how people ask for them, and what each is called."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from itertools import product
+
+from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.legible import quoted
+
+_MOST = 4  # factors
+_LEAST = 2  # factors, and levels of each
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,19}", re.ASCII)
+# A tunable's name has a dot, which what stands before the colon of a change never has.
+_TUNABLE = re.compile(r"([a-z][A-Za-z0-9_]*(?:\.[A-Za-z0-9_%-]+)+):(.+)", re.ASCII)
+_VALUE = re.compile(r"[A-Za-z0-9_.:/-]{1,20}", re.ASCII)
+
+
+def cells_of(base: str, given: Sequence[str], *, most: int) -> dict[str, str]:
+    """The variants of all combinations of `given` factors, with their labels, the base first.
+
+    A factor is NAME=CHANGE, without and with it, or NAME=TUNABLE:VALUE,VALUE.
+    """
+    factors: dict[str, dict[str, str]] = {}
+    for text in given:
+        name, equals, said = text.partition("=")
+        if not equals or not _NAME.fullmatch(name) or not said:
+            raise UsageError(
+                f"--factor {quoted(text, columns=80)} is no factor",
+                hint="write NAME=CHANGE or NAME=TUNABLE:VALUE,VALUE",
+            )
+        if name in factors:
+            raise UsageError(f"--factor {name} is there twice", hint="name each once")
+        factors[name] = _levels(name, said)
+    if not _LEAST <= len(factors) <= _MOST:
+        raise UsageError(
+            f"{len(factors)} --factor given, {_LEAST} to {_MOST} make a comparison",
+            hint="without factors, name the variants",
+        )
+    cells = list(product(*(levels.items() for levels in factors.values())))
+    if len(cells) > most:
+        raise UsageError(
+            f"the factors make {len(cells)} cells, and a comparison takes {most} at most",
+            hint="leave out a factor, or values of one",
+        )
+    return {
+        base + "".join(f"+{change}" for _, change in cell if change): cell_label(
+            dict(zip(factors, (level for level, _ in cell), strict=True))
+        )
+        for cell in cells
+    }
+
+
+def _levels(name: str, said: str) -> dict[str, str]:
+    """A factor's levels, and the change that gives each; empty for none."""
+    tunable = _TUNABLE.fullmatch(said)
+    if tunable is None:
+        return {"without": "", "with": said}
+    values = tunable[2].split(",")
+    if (
+        len(values) < _LEAST
+        or len(set(values)) < len(values)
+        or not all(map(_VALUE.fullmatch, values))
+    ):
+        raise UsageError(
+            f"--factor {name}: {quoted(tunable[2], columns=80)} are no two or more values",
+            hint=f"as in {name}={tunable[1]}:0,1",
+        )
+    return {value: f"sysctl:{tunable[1]}={value}" for value in values}
+
+
+def cell_label(cell: Mapping[str, str]) -> str:
+    """What a cell is called: `patch=with, simple_tx=1`."""
+    return ", ".join(f"{name}={level}" for name, level in cell.items())
+
+
+def design_of(labels: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+    """The levels of each factor by the labels of cells, as `cell_label` writes them; else nothing.
+
+    Each factor's first level is that of the first label.
+    """
+    cells = [cell_of(label) for label in labels]
+    names = list(cells[0])
+    if len(names) < _LEAST or any(list(cell) != names for cell in cells):
+        return {}
+    levels = {name: tuple(dict.fromkeys(cell[name] for cell in cells)) for name in names}
+    return levels if all(len(own) >= _LEAST for own in levels.values()) else {}
+
+
+def cell_of(label: str) -> dict[str, str]:
+    """The levels of a cell by its label; nothing where that is none."""
+    pairs = [part.partition("=") for part in label.split(", ")]
+    return {name: level for name, equals, level in pairs if equals and name and level}
