@@ -110,6 +110,21 @@ def test_any_number_of_variants_and_their_labels_reach_the_farm(
     assert question["labels"] == {tuned: "tuned", "r4+file:my.patch": "IF LIB"}
 
 
+def test_factors_make_and_label_the_variants(
+    farm: ComparisonFarm, compare: Compare, capsys: Capture
+) -> None:
+    factors = ("--factor", "patch=D58513", "--factor", "tx=net.x:0,1")
+    assert compare("r4", *factors, "--no-wait") == 0
+    assert farm.comparisons[3].question["labels"] == {
+        "r4+sysctl:net.x=0": "patch=without, tx=0",
+        "r4+sysctl:net.x=1": "patch=without, tx=1",
+        "r4+D58513+sysctl:net.x=0": "patch=with, tx=0",
+        "r4+D58513+sysctl:net.x=1": "patch=with, tx=1",
+    }
+    assert compare("r4", "r5", *factors) == 2
+    assert "--factor goes with one VARIANT" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "asked"),
     [
