@@ -84,25 +84,19 @@ def closed_judgements(
     return fetch_all(conn, query.order_by(JUDGEMENT.c.new_position), JudgementRow)
 
 
-def alarms_ever(conn: sa.Connection, limit: int) -> list[JudgementRow]:
-    """The newest verdicts that are an alarm or may have been one, newest first."""
-    query = sa.select(JUDGEMENT).where(
-        sa.or_(JUDGEMENT.c.state.in_(ALARMS), JUDGEMENT.c.rounds > 1)
-    )
-    return fetch_all(conn, query.order_by(JUDGEMENT.c.id.desc()).limit(limit), JudgementRow)
-
-
-def judged_commits(conn: sa.Connection) -> dict[tuple[str, str, str], int]:
-    """How many samples were judged, by testbed, workload and branch."""
-    series = (JUDGEMENT.c.testbed, JUDGEMENT.c.workload, JUDGEMENT.c.branch)
+def judged_commits(conn: sa.Connection, testbed: str, workload: str) -> dict[str, int]:
+    """How many samples of a series were judged, by branch."""
     query = (
-        sa.select(*series, sa.func.count().label("number"))
-        .where(JUDGEMENT.c.rounds > 0, JUDGEMENT.c.state != JudgementState.UNFIT)
-        .group_by(*series)
+        sa.select(JUDGEMENT.c.branch, sa.func.count().label("number"))
+        .where(
+            JUDGEMENT.c.testbed == testbed,
+            JUDGEMENT.c.workload == workload,
+            JUDGEMENT.c.rounds > 0,
+            JUDGEMENT.c.state != JudgementState.UNFIT,
+        )
+        .group_by(JUDGEMENT.c.branch)
     )
-    return {
-        (row.testbed, row.workload, row.branch or ""): row.number for row in conn.execute(query)
-    }
+    return {row.branch or "": row.number for row in conn.execute(query)}
 
 
 def unsearched_improvements(conn: sa.Connection, since: float, limit: int) -> list[JudgementRow]:

@@ -41,7 +41,7 @@ SeriesKey = tuple[str, str, str]
 
 _READ = 300
 """So many of the newest searches, and of the newest comparisons, are looked at."""
-_ALARMS = 3000
+_ALARMS = 1000
 _RIGHT = frozenset({MarkKind.EXPECTED, MarkKind.FIXED})
 _DECIDED = frozenset({"better", "worse", "no difference"})
 
@@ -52,23 +52,24 @@ async def calibration_json(farm: Farm) -> Json:
     alarms = await _alarms(farm, marks)
     all_alarms = [one for own in alarms.values() for one in own]
     found = calibrate([*await _culprits(farm, marks), *all_alarms, *await _comparisons(farm)])
-    series = max(len(all_series(farm.workflow.bench_jobs)), 1)
-    one_in = 1000 * series / farm.workflow.regression.false_alarms
-    judged = sorted((await farm.store.judged_commits()).items())
+    declared = all_series(farm.workflow.bench_jobs)
+    one_in = 1000 * len(declared) / farm.workflow.regression.false_alarms
     budgets = []
-    for (testbed, workload, branch), number in judged:
-        right = [one.right for one in alarms[testbed, workload, branch]]
-        budget = SeriesBudget(
-            testbed=testbed,
-            workload=workload,
-            branch=branch,
-            one_in=one_in,
-            judged=number,
-            alarms=len(right),
-            checked=len(right) - right.count(None),
-            denied=right.count(False),
-        )
-        budgets.append(to_json(budget))
+    for series in declared:
+        name = (series.testbed, series.workload)
+        for branch, judged in sorted((await farm.store.judged_commits(*name)).items()):
+            right = [one.right for one in alarms[*name, branch]]
+            budget = SeriesBudget(
+                testbed=series.testbed,
+                workload=series.workload,
+                branch=branch,
+                one_in=one_in,
+                judged=judged,
+                alarms=len(right),
+                checked=len(right) - right.count(None),
+                denied=right.count(False),
+            )
+            budgets.append(to_json(budget))
     return to_json(found) | {"budgets": budgets}
 
 
@@ -77,7 +78,7 @@ async def _alarms(farm: Farm, marks: list[MarkRow]) -> dict[SeriesKey, list[Stat
     said = {mark.judgement_id: mark for mark in marks if mark.judgement_id is not None}
     of_search = {mark.search_id: mark for mark in marks if mark.search_id is not None}
     found: dict[SeriesKey, list[StatedVerdict]] = defaultdict(list)
-    for row in await farm.store.alarms_ever(_ALARMS):
+    for row in await _ever_alarms(farm, marks):
         stated = row.probability if row.state in ALARMS else row.grounds.stated
         if stated is None:
             continue
@@ -87,6 +88,18 @@ async def _alarms(farm: Farm, marks: list[MarkRow]) -> dict[SeriesKey, list[Stat
         series = (row.testbed, row.workload, row.branch or "")
         found[series].append(_stated(VerdictKind.ALARM, stated, checks))
     return found
+
+
+async def _ever_alarms(farm: Farm, marks: list[MarkRow]) -> list[JudgementRow]:
+    """The newest alarms, and what was one before a mark had it judged anew."""
+    rows = [row for state in ALARMS for row in await farm.store.judgements(state, limit=_ALARMS)]
+    for mark in marks:
+        if mark.judgement_id is not None:
+            row = await farm.store.judgement(mark.judgement_id)
+            rows += [row] if row else []
+        elif mark.search_id is not None:
+            rows += await farm.store.judgements_of_search(mark.search_id)
+    return list({row.id: row for row in rows}.values())
 
 
 def _stated(kind: VerdictKind, sure: float, checks: list[Check | None]) -> StatedVerdict:
