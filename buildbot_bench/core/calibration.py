@@ -35,7 +35,7 @@ class CheckedBy(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Check:
+class LaterCheck:
     """One thing that was learnt after a verdict, and whether the verdict agrees with it."""
 
     by: CheckedBy
@@ -48,7 +48,7 @@ class StatedVerdict:
 
     kind: VerdictKind
     probability: float
-    checks: tuple[Check, ...] = ()
+    checks: tuple[LaterCheck, ...] = ()
 
     @property
     def right(self) -> bool | None:
@@ -151,7 +151,7 @@ SURE = 0.975
 
 def checked_by_boots(
     old: SideBoots, new: SideBoots, effect: float, *, noise: Noise | None = None, layout: bool
-) -> Check | None:
+) -> LaterCheck | None:
     """What later boots of both revisions, by image, say of a stated effect; None: they cannot tell.
 
     They confirm half of the effect or more, unless a majority of a side's images denies it, and
@@ -163,9 +163,9 @@ def checked_by_boots(
     seen = difference(old, new, noise or learn([]), layout=layout)
     sure = seen.sure_beyond(abs(half), math.copysign(1.0, half))
     if sure <= 1 - SURE:
-        return Check(by=CheckedBy.BOOTS, right=False)
+        return LaterCheck(by=CheckedBy.BOOTS, right=False)
     if sure >= SURE and not seen.contradicted:
-        return Check(by=CheckedBy.BOOTS, right=True)
+        return LaterCheck(by=CheckedBy.BOOTS, right=True)
     return None
 
 
@@ -177,7 +177,7 @@ def compared_again(decided: Iterable[tuple[Hashable, str, float]]) -> list[State
     found = []
     later: dict[Hashable, list[str]] = defaultdict(list)
     for question, said, sure in reversed(list(decided)):
-        checks = [Check(by=CheckedBy.BOOTS, right=since == said) for since in later[question]]
+        checks = [LaterCheck(by=CheckedBy.BOOTS, right=since == said) for since in later[question]]
         found.append(
             StatedVerdict(kind=VerdictKind.COMPARISON, probability=sure, checks=tuple(checks))
         )
@@ -197,8 +197,8 @@ class SeriesBudget:
     """The stated budget of false alarms of a series, and what happened.
 
     `judged` commits had `alarms`, of which `checked` could be checked and `denied` were false. The
-    budget is one false alarm in `one_in` commits. `cannot` says why the series cannot be judged
-    within it; empty where it can.
+    budget is one false alarm in `one_in` commits. `unfit` says why its newest revision that could
+    not be judged could not; empty where none was.
     """
 
     testbed: str
@@ -209,7 +209,7 @@ class SeriesBudget:
     alarms: Count = 0
     checked: Count = 0
     denied: Count = 0
-    cannot: str = ""
+    unfit: str = ""
 
     @property
     @in_json
@@ -249,8 +249,10 @@ class SeriesBudget:
             )
         elif self.denied:
             said += ". That may be chance"
-        cannot = f" It cannot be judged within the budget: {self.cannot}." if self.cannot else ""
-        return f"{said}.{cannot}"
+        unfit = (
+            f" The newest revision that could not be judged: {self.unfit}." if self.unfit else ""
+        )
+        return f"{said}.{unfit}"
 
 
 def _were(number: int) -> str:

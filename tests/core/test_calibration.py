@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from buildbot_bench.core.calibration import (
     NONE_CHECKED,
     UNKEPT,
-    Check,
     CheckedBy,
+    LaterCheck,
     SeriesBudget,
     StatedVerdict,
     VerdictKind,
@@ -22,11 +22,14 @@ from buildbot_bench.core.calibration import (
 )
 from buildbot_bench.core.json_model import to_json
 
-RIGHT, WRONG = Check(by=CheckedBy.BOOTS, right=True), Check(by=CheckedBy.PERSON, right=False)
+RIGHT, WRONG = (
+    LaterCheck(by=CheckedBy.BOOTS, right=True),
+    LaterCheck(by=CheckedBy.PERSON, right=False),
+)
 SERIES = {"testbed": "apu", "workload": "forwarding", "branch": "main"}
 
 checks = st.lists(
-    st.builds(Check, by=st.sampled_from(CheckedBy), right=st.booleans()),
+    st.builds(LaterCheck, by=st.sampled_from(CheckedBy), right=st.booleans()),
     max_size=3,
 ).map(tuple)
 verdicts = st.lists(
@@ -59,7 +62,7 @@ def test_one_denial_makes_a_verdict_wrong():
 
 
 def many(number: int, right: bool, probability: float = 0.995) -> list[StatedVerdict]:
-    check = Check(by=CheckedBy.BOOTS, right=right)
+    check = LaterCheck(by=CheckedBy.BOOTS, right=right)
     return [
         StatedVerdict(kind=VerdictKind.CULPRIT, probability=probability, checks=(check,))
     ] * number
@@ -101,7 +104,7 @@ def boots(level: float, images: int = 2, each: int = 5, seed: int = 1) -> dict[i
 def test_later_boots_confirm_or_deny(now, stated, right, layout):
     old, new = boots(1e6, images=6), boots(now, images=6, seed=2)
     found = checked_by_boots(old, new, stated, layout=layout)
-    assert found == Check(by=CheckedBy.BOOTS, right=right)
+    assert found == LaterCheck(by=CheckedBy.BOOTS, right=right)
 
 
 def test_what_cannot_tell_checks_nothing():

@@ -8,8 +8,8 @@ from typing import Any
 
 from buildbot_bench.api.states import AbTestState, SearchState
 from buildbot_bench.core.calibration import (
-    Check,
     CheckedBy,
+    LaterCheck,
     SeriesBudget,
     StatedVerdict,
     VerdictKind,
@@ -54,6 +54,9 @@ async def calibration_json(farm: Farm) -> Json:
     found = calibrate([*await _culprits(farm, marks), *all_alarms, *await _comparisons(farm)])
     declared = all_series(farm.workflow.bench_jobs)
     one_in = 1000 * len(declared) / farm.workflow.regression.false_alarms
+    unfit: dict[SeriesKey, str] = {}
+    for row in await farm.store.judgements(JudgementState.UNFIT, limit=_READ):
+        unfit.setdefault((row.testbed, row.workload, row.branch or ""), row.grounds.reason)
     budgets = []
     for series in declared:
         name = (series.testbed, series.workload)
@@ -68,6 +71,7 @@ async def calibration_json(farm: Farm) -> Json:
                 alarms=len(right),
                 checked=len(right) - right.count(None),
                 denied=right.count(False),
+                unfit=unfit.get((*name, branch), ""),
             )
             budgets.append(to_json(budget))
     return to_json(found) | {"budgets": budgets}
@@ -84,7 +88,7 @@ async def _alarms(farm: Farm, marks: list[MarkRow]) -> dict[SeriesKey, list[Stat
             continue
         checks = [_by_person(said.get(row.id)), *await _by_search(farm, row, of_search)]
         if row.state is JudgementState.NOTHING and checks[0] is None:
-            checks.append(Check(by=CheckedBy.BOOTS, right=False))
+            checks.append(LaterCheck(by=CheckedBy.BOOTS, right=False))
         series = (row.testbed, row.workload, row.branch or "")
         found[series].append(_stated(VerdictKind.ALARM, stated, checks))
     return found
@@ -102,36 +106,36 @@ async def _ever_alarms(farm: Farm, marks: list[MarkRow]) -> list[JudgementRow]:
     return list({row.id: row for row in rows}.values())
 
 
-def _stated(kind: VerdictKind, sure: float, checks: list[Check | None]) -> StatedVerdict:
+def _stated(kind: VerdictKind, sure: float, checks: list[LaterCheck | None]) -> StatedVerdict:
     return StatedVerdict(kind=kind, probability=sure, checks=tuple(one for one in checks if one))
 
 
-def _by_person(mark: MarkRow | None) -> Check | None:
+def _by_person(mark: MarkRow | None) -> LaterCheck | None:
     """What a mark says; None of one that says nothing of right or wrong."""
     if mark is None or mark.kind not in {*_RIGHT, MarkKind.NOISE}:
         return None
-    return Check(by=CheckedBy.PERSON, right=mark.kind in _RIGHT)
+    return LaterCheck(by=CheckedBy.PERSON, right=mark.kind in _RIGHT)
 
 
 async def _by_search(
     farm: Farm, row: JudgementRow, marks: Mapping[int, MarkRow]
-) -> list[Check | None]:
+) -> list[LaterCheck | None]:
     """What the search of an alarm measured: its ends, or, of a further series, the step's sides."""
     search = await farm.store.search(row.search_id) if row.search_id else None
     if search is None or search.ended_at is None:
         return []
-    shown = Check(by=CheckedBy.BOOTS, right=True)
+    shown = LaterCheck(by=CheckedBy.BOOTS, right=True)
     if (row.testbed, row.workload) != (search.testbed, search.workload):
         members = await farm.store.series_of_incident(search.id)
         own = [one for one in members if is_of(one, row.testbed, row.workload)]
         return [shown] if any(one.standing is Standing.CONFIRMED for one in own) else []
     checks = [_by_person(marks.get(search.id))]
     if search.recovery is not None:
-        checks.append(Check(by=CheckedBy.FIX, right=True))
+        checks.append(LaterCheck(by=CheckedBy.FIX, right=True))
     if search.state in FRUITFUL_SEARCHES:
         checks.append(shown)
     if search.state is SearchState.NOT_REPRODUCED:
-        checks.append(Check(by=CheckedBy.BOOTS, right=False))
+        checks.append(LaterCheck(by=CheckedBy.BOOTS, right=False))
     return checks
 
 
@@ -148,12 +152,12 @@ async def _culprits(farm: Farm, marks: list[MarkRow]) -> list[StatedVerdict]:
         mark = said.get(search.id)
         checks = [_by_person(mark), await _by_later_boots(farm, search, step)]
         if mark is not None and mark.kind is MarkKind.FIXED and search.recovery is not None:
-            checks.append(Check(by=CheckedBy.FIX, right=True))
+            checks.append(LaterCheck(by=CheckedBy.FIX, right=True))
         found.append(_stated(VerdictKind.CULPRIT, step.probability, checks))
     return found
 
 
-async def _by_later_boots(farm: Farm, search: SearchRow, step: Step) -> Check | None:
+async def _by_later_boots(farm: Farm, search: SearchRow, step: Step) -> LaterCheck | None:
     """What both sides of a step gave since the search ended, in one epoch of the lab."""
     if search.fix_patch is not None or search.ended_at is None:
         return None

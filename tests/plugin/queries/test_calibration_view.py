@@ -77,13 +77,15 @@ async def test_the_search_of_an_alarm_checks_it_and_the_series_has_a_budget(farm
     await past.judgement(6, 7, search_id=denied.id, **stated)
     await past.judgement(7, 8, **stated)
     await past.judgement(8, 9, state="nothing", rounds=1)
-    await past.judgement(9, 10, state="unfit", rounds=1)
+    two = VerdictGrounds(reason="images have two speeds")
+    await past.judgement(9, 10, state="unfit", rounds=1, verdict=two)
     told = await calibration_json(farm)
     assert counted(told, "alarm") == [(0.95, 3, 1, 1, {"fix": 0, "boots": 2, "person": 0})]
     (budget,) = told["budgets"]
     told = {name: budget[name] for name in ("judged", "alarms", "checked", "denied", "branch")}
     assert told == {"judged": 4, "alarms": 3, "checked": 2, "denied": 1, "branch": "main"}
     assert budget["words"].startswith("The budget is one false alarm in ")
+    assert budget["words"].endswith("could not be judged: images have two speeds.")
 
 
 async def test_a_search_of_another_series_checks_an_alarm_that_its_step_confirmed(farm, past):
