@@ -11,13 +11,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from buildbot_bench.core.judge import (
-    Alarm,
     JudgePolicy,
-    Nothing,
     Settled,
     Suspicion,
     Verdict,
     judge,
+    settled_by,
 )
 from buildbot_bench.core.model import Noise, auto_iterations, learn
 from buildbot_bench.core.sample import Iteration, Sample
@@ -134,8 +133,8 @@ class Farm:
 
     def _settle(self, verdict: Verdict, position: int) -> None:
         """Keep what the farm's tables would."""
-        if isinstance(verdict, Alarm | Nothing) and verdict.began is not None:
-            self.settled.append(Settled(began=verdict.began, judged=position))
+        if one := settled_by(verdict, position):
+            self.settled.append(one)
 
     @property
     def boots_total(self) -> int:

@@ -18,7 +18,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from buildbot_bench.core.judge import Alarm, JudgePolicy, Nothing, Settled, Suspicion, judge
+from buildbot_bench.core.judge import Alarm, JudgePolicy, Settled, Suspicion, judge, settled_by
 from buildbot_bench.core.ministat import compare
 from buildbot_bench.core.model import learn
 from buildbot_bench.core.sample import Iteration, Sample
@@ -113,8 +113,8 @@ def replay(series: Series, policy: JudgePolicy) -> list[Call]:
             for request in asked:
                 _answer(samples, request.position, request.iterations, now_s)
             verdict = judge(samples[:-1], samples[-1], noise, policy, settled)
-        if isinstance(verdict, Alarm | Nothing) and verdict.began is not None:
-            settled.append(Settled(began=verdict.began, judged=build.position))
+        if one := settled_by(verdict, build.position):
+            settled.append(one)
         if isinstance(verdict, Alarm):
             first = next(n for n, b in enumerate(series.builds) if b.position >= verdict.first)
             calls.append(Call(build=number, first=first, effect=verdict.effect))

@@ -36,6 +36,7 @@ PAGES = {
     "history": ".bench .chart",
     "history/replay/forwarding": ".bench .chart",
     "reports": ".bench table",
+    "calibration": ".bench table",
     "lab": ".bench h1",
     "searches/1": ".state.found",
     "comparisons/1": ".state.done",

@@ -8,13 +8,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from buildbot_bench.core.judge import (
-    Alarm,
     JudgePolicy,
-    Nothing,
     Settled,
     Suspicion,
     Verdict,
     judge,
+    settled_by,
 )
 from buildbot_bench.core.model import Noise
 from buildbot_bench.core.sample import PPS, Iteration, Metric, Sample
@@ -91,6 +90,6 @@ class Farm:
                 else:
                     self.boot(request.position, request.image, request.iterations)
             verdict = self.look(position)
-        if isinstance(verdict, Alarm | Nothing) and verdict.began is not None:
-            self.settled.append(Settled(began=verdict.began, judged=position))
+        if one := settled_by(verdict, position):
+            self.settled.append(one)
         return verdict

@@ -13,6 +13,7 @@ from buildbot_bench.core.judge.model import (
     Suspicion,
     Unfit,
     Verdict,
+    settled_by,
 )
 
 __all__ = [
@@ -29,4 +30,5 @@ __all__ = [
     "judge",
     "judge_by_history",
     "noise_by_marks",
+    "settled_by",
 ]

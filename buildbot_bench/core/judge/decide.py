@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from statistics import fmean
 
-from buildbot_bench.core.figures import percent, whole_percent
+from buildbot_bench.core.figures import percent, threshold, whole_percent
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.judge.change import row
 from buildbot_bench.core.judge.finding import Finding, strongest
@@ -29,7 +29,7 @@ from buildbot_bench.core.judge.segment import is_return, segment_of, typical_new
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.ministat import MAX_MAGNITUDE, MIN_VALUES, Comparison, compare
 from buildbot_bench.core.model import Noise
-from buildbot_bench.core.model.thresholds import change_in_logs, usable_effect
+from buildbot_bench.core.model.thresholds import change_in_logs, is_change, usable_effect
 from buildbot_bench.core.sample import NoiseClass, Sample
 
 _PLAIN = 4.0  # standard errors of a counted change at its floor; the last round's boots are double
@@ -68,16 +68,17 @@ def judge(
     alone = replace(policy, corroborated=frozenset())
     segment = segment_of(images, noise, alone, settled)
     finding = _strongest(segment, noise, policy)
-    if finding is not None and is_return(finding, images, noise, alone, settled):
-        return Nothing(comparison=comparison, reason=_RETURNED)
-    if finding is not None and (mark := known_noise(images, noise, alone, settled)):
-        return _marked(finding, comparison, mark)
+    known = finding and _known(finding, images, noise, (alone, settled), comparison)
+    if known:
+        return known
     better = _higher_is_better(new, policy)
     if finding is not None:
         policy = policy.towards(_direction(finding.difference, better))
     if finding is not None and is_proven(finding, noise, policy):
         told = _strongest(typical_newest(segment, noise), noise, policy) or finding
-        return _alarm(told, comparison, better, policy.item)
+        if is_change(told.interval[0], policy.min_effect):
+            return _alarm(told, comparison, better, policy.item)
+        return _small(told, comparison, policy)
     unused = 0 if finding is None else _unused(images, finding.anchor.position)
     if finding is not None and (requests := next_round(finding, noise, policy, unused)):
         return _suspicion(finding, comparison, requests)
@@ -90,6 +91,25 @@ def judge_by_history(
     """The verdict on a sample by the noise of its history, with what of it was marked as noise."""
     _, noise = noise_by_marks(history, settled)
     return judge(history, new, noise, policy, settled)
+
+
+def _known(
+    finding: Finding,
+    images: Sequence[Image],
+    noise: Noise,
+    terms: tuple[JudgePolicy, Sequence[Settled]],
+    comparison: Comparison | None,
+) -> Nothing | None:
+    """Why a finding is no news, by what was settled before; None where it may be."""
+    policy, settled = terms
+    if is_return(finding, images, noise, policy, settled):
+        return Nothing(comparison=comparison, reason=_RETURNED)
+    if mark := known_noise(images, noise, policy, settled):
+        return _marked(finding, comparison, mark)
+    shown = any(one.small and one.judged >= finding.first for one in settled)
+    if shown and not is_change(finding.interval[0], policy.min_effect):
+        return replace(_small(finding, comparison, policy), began=None, effect=None)
+    return None
 
 
 def _marked(finding: Finding, comparison: Comparison | None, mark: Settled) -> Nothing:
@@ -155,6 +175,17 @@ def _alarm(
         direction=_direction(effect, higher_is_better),
         first=finding.first,
         began=finding.began,
+    )
+
+
+def _small(told: Finding, comparison: Comparison | None, policy: JudgePolicy) -> Nothing:
+    effect, _, _ = told.interval
+    least = threshold(policy.min_effect)
+    return Nothing(
+        comparison=comparison,
+        reason=f"the level changed by {percent(effect)}, less than the {least} of a change",
+        began=told.began,
+        effect=effect,
     )
 
 

@@ -80,13 +80,15 @@ class Settled:
 
     It was an alarm, or fresh boots of both sides denied it: then the lab stands elsewhere since.
     `began` is the first position at the new level. `said` is what `author` says that it was; None
-    where nobody says anything.
+    where nobody says anything. `small`: it was below min_effect, and no alarm; what came before it
+    is compared with as ever, so that several of them add up.
     """
 
     began: int
     judged: int
     said: Said | None = None
     author: str = ""
+    small: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -103,8 +105,8 @@ class Nothing:
     """No change that is worth a mail, as far as can be known.
 
     `began` is the first position since which the lab stands elsewhere, when fresh boots of both
-    sides denied a change of the code there, or somebody marked it as noise; else None. `effect` is
-    the change, a fraction, that was marked so.
+    sides denied a change of the code there, showed one below min_effect, or somebody marked it as
+    noise; else None. `effect` is the change, a fraction, of the latter two.
     """
 
     comparison: Comparison | None
@@ -165,3 +167,11 @@ class Alarm:
 
 
 Verdict = Nothing | Suspicion | Alarm | Unfit
+
+
+def settled_by(verdict: Verdict, judged: int) -> Settled | None:
+    """What a verdict on the position `judged` settles, before anybody says something of it."""
+    if not isinstance(verdict, Alarm | Nothing) or verdict.began is None:
+        return None
+    small = isinstance(verdict, Nothing) and verdict.effect is not None
+    return Settled(began=verdict.began, judged=judged, small=small)

@@ -18,12 +18,12 @@ from buildbot_bench.core.judge.decide import judge
 from buildbot_bench.core.judge.model import (
     Alarm,
     JudgePolicy,
-    Nothing,
     Remeasure,
     Settled,
     Suspicion,
     Unfit,
     Verdict,
+    settled_by,
 )
 from buildbot_bench.core.metric import Metric
 from buildbot_bench.core.model import learn
@@ -114,11 +114,11 @@ def judge_recorded(
         )
         for place, point in enumerate(series.points)
     ]
-    settled = [one for known in earlier if (one := _settled(known))]
+    settled = [one for known in earlier if (one := settled_by(known.verdict, known.last))]
     place = earlier[-1].last + 1 if earlier else 1
     while place < len(samples):
         judged = _judge_one(samples, place, policy, settled)
-        if one := _settled(judged):
+        if one := settled_by(judged.verdict, judged.last):
             settled.append(one)
         place = judged.last + 1
         yield judged
@@ -127,13 +127,6 @@ def judge_recorded(
 def final(judged: Sequence[Judged], length: int) -> Sequence[Judged]:
     """Those verdicts that stay what they are when a series grows beyond this length."""
     return [one for one in judged if one.place + _MOST_LENT < length]
-
-
-def _settled(judged: Judged) -> Settled | None:
-    verdict = judged.verdict
-    if isinstance(verdict, Alarm | Nothing) and verdict.began is not None:
-        return Settled(began=verdict.began, judged=judged.last)
-    return None
 
 
 def _judge_one(

@@ -83,7 +83,8 @@ def typical_newest(images: Sequence[Image], noise: Noise) -> tuple[Image, ...]:
 
 
 def _before(position: int, settled: Sequence[Settled]) -> list[Settled]:
-    return sorted((one for one in settled if one.judged < position), key=lambda one: one.judged)
+    earlier = (one for one in settled if one.judged < position and not one.small)
+    return sorted(earlier, key=lambda one: one.judged)
 
 
 def parted(images: Sequence[Image], began: int) -> tuple[list[Image], list[Image]]:

@@ -192,6 +192,7 @@ class Judging:
                 reason=verdict.reason,
                 began=verdict.began if isinstance(verdict, Alarm | Nothing) else None,
                 anchor=verdict.anchor if isinstance(verdict, Alarm) else None,
+                stated=verdict.probability if isinstance(verdict, Alarm) else row.grounds.stated,
             ),
         )
 

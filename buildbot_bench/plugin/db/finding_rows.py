@@ -120,8 +120,9 @@ class VerdictGrounds:
 
     `probes` are the ids of the latter's requests; `reason` is for a reader. `began` is the first
     position at the level that an alarm reported, or since which the lab stands elsewhere, when new
-    boots denied a change of the code there; None: the level is what it was, or an older judge's
-    alarm. `anchor` is a position before the change that an alarm reported.
+    boots denied a change of the code there or showed a small one; None: the level is what it was,
+    or an older judge's alarm. `anchor` is a position before the change that an alarm reported.
+    `stated` is the probability of the last alarm; it stays when the alarm is taken back.
     """
 
     image: int | None = None
@@ -129,6 +130,7 @@ class VerdictGrounds:
     reason: str = ""
     began: int | None = None
     anchor: int | None = None
+    stated: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

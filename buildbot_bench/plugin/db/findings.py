@@ -84,6 +84,21 @@ def closed_judgements(
     return fetch_all(conn, query.order_by(JUDGEMENT.c.new_position), JudgementRow)
 
 
+def judged_commits(conn: sa.Connection, testbed: str, workload: str) -> dict[str, int]:
+    """How many samples of a series were judged, by branch."""
+    query = (
+        sa.select(JUDGEMENT.c.branch, sa.func.count().label("number"))
+        .where(
+            JUDGEMENT.c.testbed == testbed,
+            JUDGEMENT.c.workload == workload,
+            JUDGEMENT.c.rounds > 0,
+            JUDGEMENT.c.state != JudgementState.UNFIT,
+        )
+        .group_by(JUDGEMENT.c.branch)
+    )
+    return {row.branch or "": row.number for row in conn.execute(query)}
+
+
 def unsearched_improvements(conn: sa.Connection, since: float, limit: int) -> list[JudgementRow]:
     """The improvements judged since then that no search is to explain, oldest first."""
     query = sa.select(JUDGEMENT).where(

@@ -176,6 +176,7 @@ class BenchStore(PooledStore):
     judgements_of_commit = reading(judgement_queries.judgements_of_commit)
     judgements_of_search = reading(sql.rows_by(JudgementRow, "search_id"))
     unsearched_improvements = reading(judgement_queries.unsearched_improvements)
+    judged_commits = reading(judgement_queries.judged_commits)
     alarms_over = reading(judgement_queries.alarms_over)
     closed_judgements = reading(judgement_queries.closed_judgements)
 

@@ -157,14 +157,18 @@ async def settled_changes(
 ) -> list[Settled]:
     """The changes of a series on a branch that were dealt with, with what people said of them.
 
-    They are alarms, what fresh boots denied, and what was marked. An alarm of before the tables
-    kept where the level began counts from the revision judged.
+    They are alarms, what fresh boots denied or showed to be small, and what was marked. An alarm of
+    before the tables kept where the level began counts from the revision judged.
     """
     rows = await farm.store.closed_judgements(testbed, workload, first_position, branch)
     marked = await marked_changes(farm, testbed, workload, branch)
     said = {one.began for one in marked}
     alarms = [
-        Settled(began=row.grounds.began or row.new_position, judged=row.new_position)
+        Settled(
+            began=row.grounds.began or row.new_position,
+            judged=row.new_position,
+            small=row.state == JudgementState.NOTHING and row.effect is not None,
+        )
         for row in rows
         if row.grounds.began is not None or row.state != JudgementState.NOTHING
     ]

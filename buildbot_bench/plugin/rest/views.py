@@ -18,7 +18,14 @@ from buildbot_bench.plugin.broker.retention import inventory
 from buildbot_bench.plugin.db.series import ExportRow
 from buildbot_bench.plugin.farm import Farm, farm_of
 from buildbot_bench.plugin.farm.series import Series, all_series, first_branch, watched_branches
-from buildbot_bench.plugin.queries import commit_views, history, judgements, overview, searches
+from buildbot_bench.plugin.queries import (
+    calibration,
+    commit_views,
+    history,
+    judgements,
+    overview,
+    searches,
+)
 from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS, item_of_farm
 from buildbot_bench.plugin.rest.endpoints import BenchEndpoint, branch_asked, filtered_by, reading
 
@@ -230,6 +237,11 @@ class BenchView(base.ResourceType):
             "Verdicts that are worth a look, the newest first.",
             judgements.verdicts,
             listed=LISTED,
+        ),
+        reading(
+            "/bench/calibration",
+            "How often verdicts of a stated probability were right, and each series' budget.",
+            calibration.calibration_json,
         ),
         reading("/bench/record", "How often the farm was right.", judgements.record_json),
         reading("/bench/mirror", "How far the mirror of the repository is.", mirror),

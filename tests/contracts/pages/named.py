@@ -28,6 +28,7 @@ RESOURCES: Mapping[str, str] = {
     "bench/incidents/n:incidentid": "incidents",
     "bench/judgements": "judgements",
     "bench/judgements/n:judgementid": "judgements",
+    "bench/calibration": "views",
     "bench/commits/s:revision": "views",
     "bench/gates": "views",
     "bench/history/s:testbed/s:workload/n:position": "views",

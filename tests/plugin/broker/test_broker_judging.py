@@ -7,7 +7,7 @@ import pytest
 from buildbot_bench.core.judge import Settled
 from buildbot_bench.core.sample import Sample
 from buildbot_bench.plugin.broker.judging import MAX_ROUNDS, Judging
-from buildbot_bench.plugin.db.finding_rows import NewJudgement
+from buildbot_bench.plugin.db.finding_rows import NewJudgement, VerdictGrounds
 from buildbot_bench.plugin.db.states import JudgementState
 from buildbot_bench.plugin.queries.incidents import alarmed_elsewhere
 from buildbot_bench.plugin.queries.judgements import settled_changes
@@ -245,6 +245,13 @@ async def test_what_an_alarm_settled_stands_in_the_tables(judging, past, farm):
     assert await settled(farm) == [Settled(began=NEW, judged=NEW)]
     assert await settled_changes(farm, TESTBED, WORKLOAD, NEW + 1, branch="main") == []
     assert await settled_changes(farm, TESTBED, "another", 0, branch="main") == []
+
+
+async def test_a_change_below_min_effect_is_settled_as_a_small_one(farm, past):
+    await past.commits(*range(1, 12))
+    grounds = VerdictGrounds(began=7)
+    await past.judgement(6, 8, state="nothing", rounds=3, effect=-0.018, verdict=grounds)
+    assert await settled(farm) == [Settled(began=7, judged=8, small=True)]
 
 
 async def test_an_alarm_of_before_the_tables_kept_where_the_level_began_is_settled(farm, past):

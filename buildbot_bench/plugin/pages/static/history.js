@@ -15,6 +15,7 @@ const { useRef } = window.React;
 const { Link, useParams } = window.ReactRouterDOM;
 
 const NEWS_MS = 30_000;
+const SELDOM_MS = 600_000;
 const [TALL, LOW] = [{ height: 420, lanes: 3 }, { height: 270, lanes: 2 }];
 
 const HINT = "Point at a revision, or walk along with the arrow keys. Click or press Enter on two of them to bisect or compare. Drag over a chart, or press + and −, to zoom.";
@@ -41,6 +42,14 @@ function Changes({ arrays }) {
       ["search", (mark) => mark.searchid && h(SearchLink, { id: mark.searchid })],
     ],
   });
+}
+
+/** Whether a series keeps its budget of false alarms. */
+function Kept({ of: { testbed, workload, branch } }) {
+  const { data } = usePolled("calibration", SELDOM_MS);
+  const own = (data?.[0].budgets ?? []).find((one) =>
+    one.testbed === testbed && one.workload === workload && one.branch === branch);
+  return own?.words ? h("p", { className: own.kept ? "record" : "record trouble" }, own.words) : null;
 }
 
 /** Which branch is shown; nothing to choose on a farm of one. */
@@ -131,5 +140,6 @@ export default function History() {
     h(Charts, { allSeries, told, members, view, alone, charts: charts.current }),
     chosen && h(Chosen, { arrays: chosen.arrays, view, name: chosen.name }),
     members.length > 0 && h(Legend, { overlaid: view.overlaid && members.length > 1 }),
+    alone && members.length > 0 && h(Kept, { of: { testbed, workload, branch } }),
     alone && members.length > 0 && h(Changes, { arrays: members[0].arrays }));
 }

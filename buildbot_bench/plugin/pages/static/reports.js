@@ -7,6 +7,8 @@ import { Mirror } from "./mirror.js";
 import { StartForms } from "./start.js";
 import { called, change, CommitLink, count, ended, h, SeriesLink, Links, moment, Page, percent, Revision, SearchLink, State, Table, ComparisonLink } from "./ui.js";
 
+const { Link } = window.ReactRouterDOM;
+
 const NEWS_MS = 10_000;
 
 function outcome(search) {
@@ -107,7 +109,8 @@ export default function Reports() {
   const verdicts = usePolled("verdicts", NEWS_MS);
   const record = usePolled("record", NEWS_MS);
   const marked = (...news) => () => [...news, record].forEach((one) => one.again());
-  return h(Page, { title: "Reports", error: searches.error ?? incidents.error ?? comparisons.error ?? verdicts.error },
+  return h(Page, { title: "Reports", aside: h(Link, { to: "/bench/calibration" }, "calibration"),
+    error: searches.error ?? incidents.error ?? comparisons.error ?? verdicts.error },
     h(Mirror),
     h(StartForms),
     record.data && h(Record, { record: record.data[0] }),

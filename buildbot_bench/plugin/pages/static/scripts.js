@@ -32,6 +32,7 @@
   const search = page(() => import("./search.js"));
   const reports = page(() => import("./reports.js"));
   const comparison = page(() => import("./comparison.js"));
+  const calibration = page(() => import("./calibration.js"));
   const lab = page(() => import("./lab.js"));
 
   window.BuildbotPluginSupport.buildbotSetupPlugin((registrar) => {
@@ -52,6 +53,7 @@
       ["/bench/reports", "bench-reports", reports],
       ["/bench/searches/:searchid", "bench-reports", search],
       ["/bench/comparisons/:comparisonid", "bench-reports", comparison],
+      ["/bench/calibration", "bench-reports", calibration],
       ["/bench/lab", "bench-lab", lab],
     ]) {
       registrar.registerRoute({ route, group, element });
