@@ -37,7 +37,7 @@ _MOST_STATED = 64 * KIB  # of a file of checksums; a MANIFEST has a kilobyte
 _ABSENT = frozenset({404, 410})
 _SHA256 = re.compile(r"\b[0-9a-fA-F]{64}\b")
 # sys/conf/newvers.sh writes `main-n245062-c5f3a7f6221` and, in a tree without counts, the hash.
-_NAMED = re.compile(r"(?:\bn[0-9]{1,7}-|[ :(])([0-9a-f]{10,40})(?:-dirty)?\b")
+_NAMED = re.compile(r"(?:\bn[0-9]{1,7}-|[ :(])(?=[0-9]*[a-f])([0-9a-f]{10,40})(?:-dirty)?\b")
 
 
 T = TypeVar("T")

@@ -91,11 +91,13 @@ class _Part:
 
     def _step(self, step: Step) -> Step:
         at = self.places
-        stretch = {
-            name: tuple((at[first], at[last]) for first, last in getattr(step, name))
-            for name in ("believed", "untried")
-        }
-        return replace(step, old=at[step.old], new=at[step.new], **stretch)
+        return replace(
+            step,
+            old=at[step.old],
+            new=at[step.new],
+            believed=tuple((at[first], at[last]) for first, last in step.believed),
+            untried=tuple((at[first], at[last]) for first, last in step.untried),
+        )
 
     def _part(self, part: SlopePart) -> SlopePart:
         return replace(part, old=self.places[part.old], new=self.places[part.new])
