@@ -3,9 +3,11 @@
 Values of two kinds are not compared: another compiler or configuration moves a level as a commit
 does. The prebuilt images are a search of their own, of the revisions that have one. Where that
 finds a step, own builds search between its two revisions. At a step of BEYOND_LAYOUT and more the
-prebuilt images of these two stand for them meanwhile, moved by what the two kinds differ by at
-revisions that have both. They tell the sides apart, and prove nothing: a step beside such an end is
-answered when that end has an own build. Where the kinds disagree, own builds search all.
+prebuilt images of these two stand for them until own builds lie on both sides, moved by what the
+two kinds differ by at revisions that have both. They tell the sides apart, and prove nothing: a
+step beside such an end is answered when that end has an own build. What one image of a revision
+cannot resolve beside a step so large stays unresolved in the answer. Where the kinds disagree, own
+builds search all.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
-from math import log1p
+from math import log, log1p
 from statistics import median
 
 from buildbot_bench.core.contrast.denial import is_beyond_layout
@@ -36,6 +38,9 @@ from buildbot_bench.core.search.model import (
 
 _WORTH_IT = 8
 """Prebuilt images from which on they are asked first: fewer save less than log2(8) builds."""
+_EXPLAINS = 0.75
+"""Of a step: what own builds show of it when prebuilt images need not stand for its sides. A
+further step that is left out then is less than the rest, and was none that these images show."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,7 +80,10 @@ class _Part:
         return Answer(
             steps=(*self.found, *(self._step(step) for step in answer.steps)),
             reproduced=answer.reproduced or bool(self.found),
-            unresolved=tuple((at[old], at[new]) for old, new in answer.unresolved),
+            unresolved=(
+                *(before.unresolved if before else ()),
+                *((at[old], at[new]) for old, new in answer.unresolved),
+            ),
             reason=answer.reason,
             slopes=tuple(
                 Slope(whole=self._part(one.whole), parts=tuple(map(self._part, one.parts)))
@@ -187,7 +195,8 @@ def _now(n: int, evidence: Evidence, costs: Costs, policy: SearchPolicy) -> _Par
     found = _planned(*coarse.question, costs, coarse.policy)
     if isinstance(found, Measure):
         return coarse
-    if not found.steps or found.unresolved:
+    large = all(is_beyond_layout(log1p(step.effect)) for step in found.steps)
+    if not found.steps or (found.unresolved and not large):
         return whole
     told = coarse.says(found)
     steps: tuple[Step, ...] = ()
@@ -195,8 +204,8 @@ def _now(n: int, evidence: Evidence, costs: Costs, policy: SearchPolicy) -> _Par
     for step in told.steps:
         part = replace(_fine(step, plain, others, policy), found=steps, coarse=told)
         decided = _planned(*part.question, costs, part.policy)
-        while isinstance(decided, Answer) and (ends := _leaned_on(part, decided)):
-            part = _by_own_builds(part, ends, policy)
+        while isinstance(decided, Answer) and (surer := _surer(part, decided, policy)):
+            part = surer
             decided = _planned(*part.question, costs, part.policy)
         if isinstance(decided, Measure):
             return part
@@ -245,10 +254,10 @@ def _fine(
     step: Step, plain: Evidence, others: Sequence[Measurement], policy: SearchPolicy
 ) -> _Part:
     """The search by own builds between two revisions whose prebuilt images differ."""
-    old, new = step.old, step.new
-    own = tuple(m for m in plain.measurements if old <= m.position <= new)
     # No luck with layout makes a step that large: another image would say nothing of it.
     large = is_beyond_layout(log1p(step.effect))
+    old, new = _own_sides(step, plain.measurements) if large else (step.old, step.new)
+    own = tuple(m for m in plain.measurements if old <= m.position <= new)
     stand_ins = {old, new} - {m.position for m in own} if large else set()
     factor = _factor(plain.measurements, others)
     if stand_ins and factor is None:
@@ -276,7 +285,7 @@ def _fine(
             policy,
             claimed=step.effect,
             weights=policy.weights and policy.weights[old:new],
-            images=policy.images and not stand_ins,
+            images=policy.images and not large,
         ),
         stand_ins=frozenset(stand_ins),
     )
@@ -296,6 +305,26 @@ def _medians(measurements: Sequence[Measurement]) -> dict[int, float]:
     return {position: median(values) for position, values in of.items()}
 
 
+def _own_sides(step: Step, own: Sequence[Measurement]) -> tuple[int, int]:
+    """The outermost own builds between two revisions, once these show the step by themselves."""
+    level = _medians([m for m in own if step.old <= m.position <= step.new and m.value > 0])
+    first, last = min(level, default=step.old), max(level, default=step.new)
+    if first == last or not level:
+        return step.old, step.new
+    shown = log(level[last] / level[first]) / log1p(step.effect)
+    return (first, last) if shown >= _EXPLAINS else (step.old, step.new)
+
+
+def _surer(part: _Part, answer: Answer, policy: SearchPolicy) -> _Part | None:
+    """What is to be searched where an answer rests on a stand-in, or lacks images."""
+    if ends := _leaned_on(part, answer):
+        return _by_own_builds(part, ends)
+    separated = answer.steps and all(step.separated for step in answer.steps)
+    if separated or part.policy.images == policy.images:
+        return None
+    return replace(part, policy=replace(part.policy, images=policy.images))
+
+
 def _leaned_on(part: _Part, answer: Answer) -> frozenset[int]:
     """The ends that an answer may not rest on: those of a step, or all where it has no sure one."""
     if not answer.steps or not all(step.separated for step in answer.steps):
@@ -306,17 +335,12 @@ def _leaned_on(part: _Part, answer: Answer) -> frozenset[int]:
     return part.stand_ins & ends
 
 
-def _by_own_builds(part: _Part, ends: frozenset[int], policy: SearchPolicy) -> _Part:
+def _by_own_builds(part: _Part, ends: frozenset[int]) -> _Part:
     """The same part where nothing stands for some ends."""
     kept = tuple(
         m
         for m in part.evidence.measurements
         if m.image != PREBUILT or part.places[m.position] not in ends
     )
-    left = part.stand_ins - ends
-    return replace(
-        part,
-        evidence=replace(part.evidence, measurements=kept),
-        policy=replace(part.policy, images=policy.images and not left),
-        stand_ins=left,
-    )
+    evidence = replace(part.evidence, measurements=kept)
+    return replace(part, evidence=evidence, stand_ins=part.stand_ins - ends)
