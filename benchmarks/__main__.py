@@ -22,6 +22,7 @@ from benchmarks import (
     pauses,
     pipeline,
     plots,
+    prebuilt,
     relinked,
     rounded,
     search,
@@ -46,6 +47,7 @@ ALL: dict[str, tuple[str, Callable[[list[str]], int]]] = {
     "commands": ("histories of a real library, by bench-bisect --local and others", commands.main),
     "recorded": ("searches of --local on runs recorded on a busy machine", recorded.main),
     "rounded": ("searches of --local where a coarse clock rounds", rounded.main),
+    "prebuilt": ("what searches build where every tenth kernel is there", prebuilt.main),
     "pipeline": ("what the farm adds to a measurement", lambda _: pipeline.main()),
     "relinked": ("how far images of one revision differ", lambda _: relinked.main()),
     "why": ("how often a report names the function that got slower", lambda _: why.main()),
@@ -66,6 +68,7 @@ SCALED = (
     "sensitivity",
     "commands",
     "recorded",
+    "prebuilt",
     "rounded",
 )
 SEEDED = (
@@ -77,6 +80,7 @@ SEEDED = (
     "comparisons",
     "sensitivity",
     "commands",
+    "prebuilt",
     "rounded",
 )
 

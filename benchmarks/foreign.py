@@ -32,7 +32,7 @@ from pathlib import Path
 from statistics import fmean, median
 
 from benchmarks.progress import counted
-from buildbot_bench.cli.judge_input import read_series
+from buildbot_bench.archives.series import read_series
 from buildbot_bench.core.judge.model import Alarm, JudgePolicy
 from buildbot_bench.core.judge.recorded import Recorded, RecordedPoint, judge_recorded
 from buildbot_bench.core.metric import Metric

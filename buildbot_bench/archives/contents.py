@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import resource
 import signal
 import subprocess
@@ -27,14 +28,20 @@ from buildbot_bench.core.neutral import digest_of_files, neutral_digest
 
 # POSIX's pax: two blocks of zeros end an archive.
 _END_BYTES = 2 * tarfile.BLOCKSIZE
+# Of sys/conf/newvers.sh: name and release, what was built and when; who built it, where, and ident.
+_VERSION = re.compile(rb"FreeBSD [0-9]{1,3}\.[0-9]{1,3}-[^\0\n]{1,200}\n {1,8}[^\0\n]{1,300}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Contents:
-    """`kernel_digest`: the SHA-256 that kernels share which differ only in what builds tell."""
+    """`kernel_digest`: the SHA-256 that kernels share which differ only in what builds tell.
+
+    `version` is what the kernel says of itself, as `sysctl kern.version`; empty of what says none.
+    """
 
     kernel_digest: str
     manifest: Manifest | None = None
+    version: str = ""
 
 
 def contents(path: Path, budget: ArchiveBudget = KERNEL_ARCHIVE) -> Contents:
@@ -49,7 +56,8 @@ def contents(path: Path, budget: ArchiveBudget = KERNEL_ARCHIVE) -> Contents:
     except DAMAGED:
         pass
     if path.stat().st_size <= budget.member_bytes:
-        return Contents(kernel_digest=neutral_digest(path.read_bytes()))
+        data = path.read_bytes()
+        return Contents(kernel_digest=neutral_digest(data), version=_version(data))
     with path.open("rb") as file:
         return Contents(kernel_digest=hashlib.file_digest(file, "sha256").hexdigest())
 
@@ -57,7 +65,7 @@ def contents(path: Path, budget: ArchiveBudget = KERNEL_ARCHIVE) -> Contents:
 def _of_archive(decompressed: Decompressed, archive: KernelTar) -> Contents:
     digests: dict[PurePosixPath, tuple[str, str]] = {}
     manifest: Manifest | None = None
-    has_file = False
+    has_file, version = False, ""
     for member in _whole(decompressed, archive):
         info, name = member.info, PurePosixPath(member.info.name)
         if name.name == NAME:
@@ -69,11 +77,19 @@ def _of_archive(decompressed: Decompressed, archive: KernelTar) -> Contents:
             digest = _of_link(info) if content is None else neutral_digest(content)
             digests[name] = (info.name, digest)
             has_file |= content is not None
+            if name.name == "kernel" and content is not None:
+                version = _version(content)
     if not has_file:
         raise UntestableRevision("the artefact is an archive without a kernel")
     if sum(name.name == "kernel" for name in digests) > 1:
         raise tarfile.TarError("which of several kernels is booted depends on their order")
-    return Contents(kernel_digest=digest_of_files(digests.values()), manifest=manifest)
+    digest = digest_of_files(digests.values())
+    return Contents(kernel_digest=digest, manifest=manifest, version=version)
+
+
+def _version(kernel: bytes) -> str:
+    found = _VERSION.search(kernel)
+    return found[0].decode("utf-8", "replace") if found else ""
 
 
 def _whole(decompressed: Decompressed, archive: KernelTar) -> Iterator[Member]:
@@ -139,7 +155,9 @@ def contents_apart(path: Path, budget: ArchiveBudget = KERNEL_ARCHIVE) -> Conten
         raise UntestableRevision(found[_REFUSED])
     manifest = found["manifest"]
     return Contents(
-        kernel_digest=found["kernel_digest"], manifest=Manifest(**manifest) if manifest else None
+        kernel_digest=found["kernel_digest"],
+        manifest=Manifest(**manifest) if manifest else None,
+        version=found["version"],
     )
 
 

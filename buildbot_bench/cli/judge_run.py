@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from buildbot_bench.archives.series import read_series
 from buildbot_bench.cli.console import ExitStatus, Waiting, answer, say
-from buildbot_bench.cli.judge_input import read_series
 from buildbot_bench.cli.local_page import check_page, write_text
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.figures import count, percent, sureness

@@ -19,7 +19,9 @@ from buildbot_bench.core.evidence import SearchTerms
 from buildbot_bench.core.json_model import to_json
 from buildbot_bench.core.legible import one_line, several_lines, shorten
 from buildbot_bench.core.report import Report, ReportKind
+from buildbot_bench.core.report.kin import commits_to_ask, with_kin
 from buildbot_bench.core.report.words import count, named
+from buildbot_bench.history.kin import kin_of
 from buildbot_bench.local.bench import Bench
 from buildbot_bench.local.bisecting import SearchCourse
 from buildbot_bench.local.builds import Workshop
@@ -129,6 +131,9 @@ def bisect(
         report = deep.run(search)
     finally:
         bench.end()
+
+    kin = {sha: kin_of(repository.git.home, sha) for sha in commits_to_ask(report)}
+    report = with_kin(report, search.between, kin)
 
     def failed(name: str, error: Exception) -> None:
         onlooker.notice(f"the section {name} of another package failed: {one_line(repr(error))}")

@@ -23,6 +23,7 @@ _DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 # A variant's name and its tunables stand in indexes, whose entries hold 2700 bytes on PostgreSQL
 # (https://www.postgresql.org/docs/current/btree.html): a recipe has up to 75 for each change.
+PREBUILT = "prebuilt"
 MOST_CHANGES = 32
 LONGEST = 1000
 
@@ -95,19 +96,20 @@ class Recipe:
     """What an image is built of: the commit, the SHA-256 of each patch, and the options.
 
     Patches keep their order, for one may stand on another; options are sorted, for theirs means
-    nothing.
+    nothing. `prebuilt`: the plain revision as somebody else built it.
     """
 
     sha: str
     patches: tuple[str, ...] = ()
     options: tuple[KernelOption, ...] = ()
+    prebuilt: bool = False
 
     @property
     def text(self) -> str:
         """The canonical text, which names the variant in the tables; the hash if it is plain."""
         patches = (f"patch:{digest}" for digest in self.patches)
         options = (f"{'options' if o.enabled else 'nooptions'}:{o.name}" for o in self.options)
-        return "+".join([self.sha, *patches, *options])
+        return "+".join([self.sha, *patches, *options, *((PREBUILT,) if self.prebuilt else ())])
 
     @property
     def option_lines(self) -> str:
@@ -162,6 +164,8 @@ def recipe(sha: str, changes: Iterable[Change], digests: Mapping[Change, str]) -
 def parse_recipe(text: str) -> Recipe:
     """Read `Recipe.text`."""
     sha, *changes = text.split("+")
+    if changes == [PREBUILT]:
+        return Recipe(sha=sha, prebuilt=True)
     patches: list[str] = []
     options: list[KernelOption] = []
     for change in changes:

@@ -14,10 +14,12 @@ from buildbot_bench.core.branches import MOST_BRANCHES, is_literal
 from buildbot_bench.core.errors import InfraError, UsageError
 from buildbot_bench.core.paths import PathFilter
 from buildbot_bench.core.read_files import FileChange
+from buildbot_bench.core.report.kin import Kin
 from buildbot_bench.core.revision import Name, Particulars, Revision, RevisionRange, parse_spec
 from buildbot_bench.history import fetching, git, names
 from buildbot_bench.history.chain import Chain
 from buildbot_bench.history.fetching import Progress
+from buildbot_bench.history.kin import kin_of
 from buildbot_bench.history.lines import Index, Lines, no_range
 from buildbot_bench.history.names import by_count
 from buildbot_bench.history.objects import (
@@ -256,6 +258,10 @@ class MirrorHistory:
     def patch(self, fix: Revision) -> bytes:
         """What a revision changes against its first parent, as `git apply` takes it."""
         return git.patch_of(self.path, fix)
+
+    def kin(self, sha: str, branch: str) -> tuple[Kin, ...]:
+        """The reverts and picks of a commit; of several branches that have one, `branch` first."""
+        return kin_of(self.path, sha, branch)
 
     def fits(self, fix: Revision, shas: Iterable[str]) -> dict[str, git.Fit]:
         """Whether a fix is in some revisions already, fits them, or does not."""

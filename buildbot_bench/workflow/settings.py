@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Annotated, Any, Protocol, Self
 
@@ -14,6 +15,7 @@ from pydantic import (
     model_validator,
 )
 
+from buildbot_bench.archives.prebuilt import FIELDS
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.links import Links, check_template
@@ -183,6 +185,17 @@ class Sharing(Model):
         )
 
 
+def _prebuilt_pattern(pattern: str) -> str:
+    if not re.fullmatch(r"(https?://[^\s@?#]+|/[^\0\n]+)", pattern):
+        raise ValueError("should be https://HOST/PATH without a password, or an absolute path")
+    fields = set(re.findall(r"\{[^}]*\}", pattern))
+    if unknown := sorted(fields - {*FIELDS}):
+        raise ValueError(f"{quoted(unknown[0])} is none of {', '.join(FIELDS)}")
+    if not fields & {*FIELDS[:2]}:
+        raise ValueError("should hold {hash} or {short}: each revision has a kernel of its own")
+    return pattern
+
+
 PlaceUrl = Annotated[str, StringConstraints(pattern=PLACE_PATTERN)]
 
 
@@ -201,6 +214,20 @@ class RetentionLimits(Model):
     What the boots measured stays."""
 
 
+class PrebuiltKernels(Model):
+    """Kernels that others built: a search boots those first, and builds near what they show."""
+
+    pattern: Annotated[str, AfterValidator(_prebuilt_pattern)]
+    """Where they lie: a URL or an absolute path with `{hash}`, or `{short}` for its first twelve
+    digits, and `{branch}` if it is needed, in which stable/14 is stable-14:
+    https://artifact.ci.freebsd.org/snapshot/{branch}/{hash}/amd64/amd64/kernel.txz."""
+    checksum: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]{1,100}$")] | None = None
+    """The file beside it that states its SHA-256: `MANIFEST`, or `.sha256` for what has the
+    kernel's own name in front. Without it nothing tells a damaged kernel from a whole one."""
+    ident: Name | None = None
+    """The configuration that the kernels must name: GENERIC-NODEBUG. Without it, any."""
+
+
 class ArtefactStorage(Model):
     """Where kernels lie, and for how long."""
 
@@ -213,6 +240,9 @@ class ArtefactStorage(Model):
     """S3's name for where its servers stand."""
     retention: RetentionLimits = RetentionLimits()
     """Without it nothing is deleted."""
+    prebuilt: PrebuiltKernels | None = None
+    """Kernels of the first repository that need not be built. They are another kind of image: what
+    is said of a commit is proved by own builds."""
 
     @model_validator(mode="after")
     def _place_and_secret_fit(self) -> Self:

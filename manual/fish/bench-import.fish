@@ -63,6 +63,6 @@ complete -c bench-import -n _shtab_bench_import_using -l master -x -d 'the maste
 complete -c bench-import -n _shtab_bench_import_using -l db -x -d 'its database (default: its state.sqlite)'
 complete -c bench-import -n _shtab_bench_import_using -l repository -x -d 'which of bench.yml'"'"'s repositories was measured (default: the first one)'
 complete -c bench-import -n _shtab_bench_import_using -l testbed -x -d 'which of the farm'"'"'s it was measured on'
-complete -c bench-import -n _shtab_bench_import_using -l workload -x -d 'what the archive calls CFG is the farm'"'"'s WORKLOAD; the same name needs no saying'
+complete -c bench-import -n _shtab_bench_import_using -l workload -x -d 'what the archive calls CFG, or a series, is the farm'"'"'s WORKLOAD; the same name needs no saying'
 complete -c bench-import -n _shtab_bench_import_using -l epoch -x -d 'one epoch for all, as that of the lab today (default: one for each directory)'
 complete -c bench-import -n _shtab_bench_import_using -s n -l dry-run -d 'tell, and keep nothing'

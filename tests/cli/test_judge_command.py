@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from buildbot_bench.archives.series import read_series
 from buildbot_bench.cli.judge import main
-from buildbot_bench.cli.judge_input import read_series
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.metric import NoiseClass
 

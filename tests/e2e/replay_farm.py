@@ -92,6 +92,7 @@ class Shape:
     control: str = ""
     transport: Path | None = None
     commits: bool = True
+    artefacts: str = ""
 
 
 class ReplayFarm:
@@ -292,6 +293,8 @@ def _write_workflow(directory: Path, shape: Shape, source: Path) -> Path:
         text = text.replace("  push:\n    branches: [main]\n", "")
     if shape.transport is not None:
         text = text.replace("repository: src", f"repository: ssh://example.org{source}")
+    if shape.artefacts:
+        text += f"\nartefacts: {shape.artefacts}\n"
     if shape.smtp_port is not None:
         text += _MAIL.format(port=shape.smtp_port)
     path = directory / "bench.yml"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -73,6 +74,15 @@ def test_a_link_to_nothing_and_a_page_of_no_use_are_errors(place: Path) -> None:
     assert done.returncode != 0
     for words in ("'gone'", "away.md", "there is no reference 'nothing'", "lonely.md"):
         assert words in done.stderr
+
+
+def test_each_input_and_output_of_the_action_is_in_the_reference() -> None:
+    text = TEXTS["action"]()
+    action = (CHECKOUT / "action.yml").read_text()
+    names = re.findall(r"^  ([a-z-]+):$", action.partition("\nruns:")[0], re.MULTILINE)
+    assert {"fail-on", "token", "verdicts", "report"} <= {*names}
+    for name in names:
+        assert f"| `{name}` |" in text, name
 
 
 def test_each_table_is_explained_in_words() -> None:

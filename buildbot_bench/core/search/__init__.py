@@ -1,7 +1,15 @@
 """The bisection of a range of revisions, as a function of the evidence."""
 
 from buildbot_bench.core.search.forecast import forecast
+from buildbot_bench.core.search.kinds import (
+    answer_early,
+    meanwhile,
+    no_change,
+    plan,
+    suspects,
+)
 from buildbot_bench.core.search.model import (
+    PREBUILT,
     Answer,
     Costs,
     Evidence,
@@ -15,15 +23,9 @@ from buildbot_bench.core.search.model import (
     Step,
     Suspect,
 )
-from buildbot_bench.core.search.planner import (
-    answer_early,
-    meanwhile,
-    no_change,
-    plan,
-    suspects,
-)
 
 __all__ = [
+    "PREBUILT",
     "Answer",
     "Costs",
     "Evidence",

@@ -9,7 +9,9 @@ import numpy as np
 from scipy import optimize
 from scipy.special import stdtr
 
+from buildbot_bench.core.search.kinds import plan
 from buildbot_bench.core.search.model import (
+    PREBUILT,
     Answer,
     Costs,
     Evidence,
@@ -17,7 +19,6 @@ from buildbot_bench.core.search.model import (
     Measurement,
     SearchPolicy,
 )
-from buildbot_bench.core.search.planner import plan
 from buildbot_bench.core.search.rehearsal import Course, Question, rehearse
 from buildbot_bench.core.search.search_range import build_range
 from buildbot_bench.core.search.truths import Truth, truths
@@ -67,7 +68,8 @@ def _rehearsals(question: Question) -> list[Rehearsal]:
     search_range = build_range(question.n, question.evidence, question.policy)
     done: list[Rehearsal] = []
     effort = 0.0
-    drawn = truths(search_range, question.evidence, question.policy)
+    own = tuple(m for m in question.evidence.measurements if m.image != PREBUILT)
+    drawn = truths(search_range, replace(question.evidence, measurements=own), question.policy)
     for number, truth in enumerate(drawn):
         done.append(Rehearsal(truth=truth, course=rehearse(question, truth, number)))
         effort += done[-1].course.effort

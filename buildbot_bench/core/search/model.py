@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from buildbot_bench.core.model import thresholds
 
 Stretches = tuple[tuple[int, int], ...]  # the first and the last position of each
+PREBUILT = -1
+"""The image that somebody else built of a position: another kind than the search's own builds."""
 _ROUNDING = 1e-9  # 1 - 0.01 and 0.99 differ in the last bit
 
 
@@ -30,6 +32,7 @@ class Evidence:
     `untestable` positions do not build, boot or pass traffic. `built` positions have an image
     ready to boot. `same_as_previous` positions have a kernel identical to the one before;
     `same_across` positions one identical to the last that is testable, untestable ones between.
+    `prebuilt` positions have an image that somebody else built, named PREBUILT in measurements.
     """
 
     measurements: tuple[Measurement, ...] = ()
@@ -37,6 +40,7 @@ class Evidence:
     built: frozenset[int] = frozenset()
     same_as_previous: frozenset[int] = frozenset()
     same_across: frozenset[int] = frozenset()
+    prebuilt: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -13,7 +13,9 @@ from math import exp, log1p, log2
 import numpy as np
 
 from buildbot_bench.core.model import constants
+from buildbot_bench.core.search.kinds import plan
 from buildbot_bench.core.search.model import (
+    PREBUILT,
     Answer,
     Costs,
     Evidence,
@@ -22,7 +24,6 @@ from buildbot_bench.core.search.model import (
     SearchPolicy,
 )
 from buildbot_bench.core.search.noise_model import ladders
-from buildbot_bench.core.search.planner import plan
 from buildbot_bench.core.search.truths import Truth
 
 
@@ -166,6 +167,7 @@ def rehearse(question: Question, truth: Truth, seed: int) -> Course:
     )
     clock = Timeline(costs=costs, made={(m.position, m.image) for m in evidence.measurements})
     clock.made |= {(position, 0) for position in evidence.built}
+    clock.made |= {(position, PREBUILT) for position in evidence.prebuilt}
     broken = _broken(n, evidence)
     began_s = max((m.at_s for m in evidence.measurements), default=0.0)
     boots, more, effort = 0, 0, 0.0

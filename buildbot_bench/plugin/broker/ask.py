@@ -11,7 +11,8 @@ from buildbot_bench.api.states import AbTestState, ProbeState
 from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.evidence import usable_image
 from buildbot_bench.core.revision import ABBREVIATION_LENGTH, Revision
-from buildbot_bench.core.search import Measure
+from buildbot_bench.core.search import PREBUILT, Measure
+from buildbot_bench.core.variant import Recipe
 from buildbot_bench.history import Fit
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest, ProbeRow
@@ -168,7 +169,7 @@ class Capacity:
             image
             for state in UNBUILT
             for image in await store.images(state=state)
-            if workers.intersection(job_of(image.repository).runs_on)
+            if workers.intersection(job_of(image.repository).runs_on) and not image.is_prebuilt
         ]
 
     async def _open_probes(self) -> list[ProbeRow]:
@@ -223,8 +224,11 @@ class Boots:
         """
         if priority is None:
             priority = Priority.IMPROVEMENT if is_of_improvement(search) else Priority.SEARCH
-        wanted = await built_for(self.farm, search, inputs.range.revisions[position])
-        row = await ask_image(self.farm, wanted, image)
+        revision = inputs.range.revisions[position]
+        if image == PREBUILT:
+            row = await ask_image(self.farm, _prebuilt(target_of(revision, search.branch)))
+        else:
+            row = await ask_image(self.farm, await built_for(self.farm, search, revision), image)
         await ask_probe(
             self.farm,
             ProbeRequest(
@@ -238,7 +242,8 @@ class Boots:
                 serial=serial,
             ),
         )
-        if row.state == ImageState.WANTED and priority is not Priority.IMPROVEMENT:
+        waits = row.state == ImageState.WANTED and image != PREBUILT
+        if waits and priority is not Priority.IMPROVEMENT:
             await self.capacity.make_room(
                 build_s=inputs.costs.build_s, repository=search.repository
             )
@@ -257,6 +262,12 @@ class Boots:
         for position in ahead[: max(free, 0)]:
             revision = inputs.range.revisions[position]
             await ask_image(self.farm, await built_for(self.farm, search, revision))
+
+
+def _prebuilt(plain: BuildTarget) -> BuildTarget:
+    """The same revision as the source of artefacts has it."""
+    variant = Recipe(sha=plain.sha, prebuilt=True).text
+    return replace(plain, label=f"{plain.label}+prebuilt", variant=variant)
 
 
 async def built_for(farm: Farm, search: SearchRow, revision: Revision) -> BuildTarget:
@@ -280,6 +291,12 @@ def bootable_image(inputs: SearchInputs, wanted: Measure) -> int:
 
 def is_built(inputs: SearchInputs, wanted: Measure) -> bool:
     """Whether the image that a plan means is there to be booted at once."""
+    if wanted.image == PREBUILT:
+        first = inputs.range.old.position
+        return any(
+            one.is_built and one.position - first == wanted.position
+            for one in inputs.prebuilt.values()
+        )
     return any(
         (image.ordinal, image.state) == (wanted.image, ImageState.BUILT)
         for image in images_at(inputs, wanted.position)
@@ -291,6 +308,8 @@ def places_of(inputs: SearchInputs, probes: Iterable[ProbeRow]) -> Iterator[tupl
     for probe in probes:
         if image := inputs.images.get(probe.image_id):
             yield image.position - inputs.range.old.position, image.ordinal
+        elif image := inputs.prebuilt.get(probe.image_id):
+            yield image.position - inputs.range.old.position, PREBUILT
 
 
 def images_at(inputs: SearchInputs, position: int) -> list[ImageRow]:

@@ -180,6 +180,8 @@ class Issuer:
 
     async def _issue_image(self, image: ImageRow, priority: int) -> None:
         built = parse_recipe(image.variant)
+        if built.prebuilt:
+            return  # no builder makes it: broker/prebuilt.py fetches it
         options, patches = built.option_lines, "\n".join(built.patches)
         brid = await self.request(
             name=f"bench-image:{image.id}:{image.version}",

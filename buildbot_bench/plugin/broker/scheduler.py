@@ -24,6 +24,7 @@ from buildbot_bench.plugin.broker.follow_ups import Improvements, Remeasuring
 from buildbot_bench.plugin.broker.incidents import Incidents
 from buildbot_bench.plugin.broker.issue import Issuer
 from buildbot_bench.plugin.broker.judging import Judging
+from buildbot_bench.plugin.broker.prebuilt import FetchesPrebuilt
 from buildbot_bench.plugin.broker.quarantine import ControlImages
 from buildbot_bench.plugin.broker.removed import RemovedTestbeds, Superseded, UnapprovedPatches
 from buildbot_bench.plugin.broker.retention import Retention, Statistics
@@ -60,6 +61,7 @@ class Cycle:
             ("remeasure", Remeasuring(farm).advance),
             ("judge", Judging(farm).advance),
             ("search", Searching(farm).advance),
+            ("fetch", FetchesPrebuilt(farm).advance),
             ("forecast", Forecasts(farm).advance),
             # Behind the searches and before all that tells of them: one number for one culprit.
             ("state", Stating(farm).advance),

@@ -30,7 +30,7 @@ from buildbot_bench.plugin.farm.calculating import calculate, known
 from buildbot_bench.plugin.farm.farm import for_each
 from buildbot_bench.plugin.farm.series import held_testbeds, testbed_of
 from buildbot_bench.plugin.queries.breakages import troubles_of_workloads
-from buildbot_bench.plugin.queries.evidence import SearchInputs, gather
+from buildbot_bench.plugin.queries.evidence import SearchInputs, gather, span_of
 from buildbot_bench.plugin.queries.incidents import is_of_improvement
 from buildbot_bench.plugin.queries.reports import stated_of
 from buildbot_bench.plugin.queries.waits import expected_if_known, gather_first
@@ -97,6 +97,8 @@ class Searching:
         if why := await self._why_fruitless(probes[-MAX_FRUITLESS:]):
             await self._end(search, SearchState.FAILED, detail=why)
             return
+        if not await self._looked_for_prebuilt(search):
+            return
         inputs = await gather(self._farm, search)
         decision = self._decide(inputs)
         match decision:
@@ -111,6 +113,14 @@ class Searching:
                 await self._boots.build_ahead(search, inputs, decision)
             case Answer():
                 await self._end(search, outcome(decision, search.error), answer=decision)
+
+    async def _looked_for_prebuilt(self, search: SearchRow) -> bool:
+        """Whether it is known which revisions somebody else built; else the cycle comes again."""
+        farm = self._farm
+        if search.repository or search.fix_sha is not None or not farm.prebuilt.is_used:
+            return True
+        span = await farm.git(span_of, farm, search)
+        return farm.prebuilt.looked(search.branch, span, then=farm.wake)
 
     async def _meanwhile(self, search: SearchRow, waiting: list[ProbeRow], *, serial: int) -> bool:
         """Use a testbed that would idle while the next probe waits for its image or its testbed.

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.incident import Standing
+from buildbot_bench.core.variant import PREBUILT
 from buildbot_bench.plugin.db.branches import judgements_of, line_of
 from buildbot_bench.plugin.db.finding_rows import (
     IncidentSeriesRow,
@@ -196,10 +197,11 @@ def progress(conn: sa.Connection, search_id: int) -> tuple[int, int]:
     built = sa.select(sa.func.count(IMAGE.c.id.distinct())).select_from(
         PROBE.join(IMAGE, IMAGE.c.id == PROBE.c.image_id)
     )
+    is_own = ~IMAGE.c.variant.endswith(f"+{PREBUILT}")
     is_value = sa.and_(ITERATION.c.is_primary, ITERATION.c.value.is_not(None))
     return (
         conn.execute(measured.where(own, is_value)).scalar_one(),
-        conn.execute(built.where(own, IMAGE.c.state == ImageState.BUILT)).scalar_one(),
+        conn.execute(built.where(own, is_own, IMAGE.c.state == ImageState.BUILT)).scalar_one(),
     )
 
 

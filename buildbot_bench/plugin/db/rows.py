@@ -13,6 +13,7 @@ from typing import Any, Self
 
 from buildbot_bench.api.states import ProbeState
 from buildbot_bench.core.revision import Revision
+from buildbot_bench.core.variant import PREBUILT
 from buildbot_bench.plugin.db.columns import (
     AbTestId,
     Count,
@@ -135,6 +136,11 @@ class ImageRow:
     def kernel(self) -> str | None:
         """What tells this kernel from others; images of earlier releases have the artefact's."""
         return self.kernel_digest or self.digest
+
+    @property
+    def is_prebuilt(self) -> bool:
+        """Whether it is one that somebody else built: fetched, not built here."""
+        return self.variant.endswith(f"+{PREBUILT}")
 
     @property
     def is_built(self) -> bool:

@@ -18,6 +18,7 @@ from twisted.logger import Logger
 from buildbot_bench.core.errors import NotYetError
 from buildbot_bench.core.legible import spelled_out
 from buildbot_bench.core.read_files import FileChange
+from buildbot_bench.core.report.kin import Kin
 from buildbot_bench.core.revision import Revision, RevisionRange
 from buildbot_bench.history import Fit, MirrorHistory, mirror_path
 from buildbot_bench.plugin.artefacts import Artefacts, Place, place_at
@@ -25,6 +26,7 @@ from buildbot_bench.plugin.db.rows import IterationRow, PatchRow, ProbeRow
 from buildbot_bench.plugin.db.store import BenchStore
 from buildbot_bench.plugin.farm.histories import FarmHistory
 from buildbot_bench.plugin.farm.mirroring import Mirroring, Mirrorings
+from buildbot_bench.plugin.farm.prebuilding import Prebuilt
 from buildbot_bench.workflow import Push, WatchedRepository, Workflow
 
 # Characters of all texts that are kept: of four patches of the largest size (core.patch), or of
@@ -59,6 +61,7 @@ _LOG = Logger()
 
 SERVICE_NAME = "bench"
 SPANS_KEPT = 16
+KIN_KEPT = 64
 # What no page showed for so long is read again by the next one.
 FORGET_S = 60.0
 # Three years of FreeBSD's head; some ten files a commit.
@@ -88,7 +91,9 @@ class Farm:
         self.artefacts = Artefacts(Path(master.basedir) / "artefacts", self._place)
         # What lies between two commits does not change; a search asks for it in every cycle.
         self.span = lru_cache(maxsize=SPANS_KEPT)(self._span)
+        self.kin = lru_cache(maxsize=KIN_KEPT)(self._kin)
         self.patch_texts = PatchTexts()
+        self.prebuilt = Prebuilt()
         self._fits: dict[tuple[str, str], Fit] = {}
         self._changes: dict[str, tuple[FileChange, ...]] = {}
         self._watches: tuple[WatchedRepository, ...] = ()
@@ -99,6 +104,7 @@ class Farm:
         """Go by this workflow from now on; holders of the farm need no notice."""
         self.span.cache_clear()
         self.workflow = workflow
+        self.prebuilt.use(workflow.artefacts.prebuilt)
         if self._watches != workflow.watches:
             self._watches = workflow.watches
             self._watch()
@@ -159,6 +165,10 @@ class Farm:
         view = copy(self)
         view.store = self._read
         return view
+
+    def _kin(self, sha: str, branch: str, _hour: int) -> tuple[Kin, ...]:
+        """The reverts and picks of a commit, asked for again each hour: new ones may come."""
+        return self.history.kin(sha, branch)
 
     def _span(self, old_sha: str, new_sha: str) -> RevisionRange:
         return self.history.range(self.history.resolve(old_sha), self.history.resolve(new_sha))

@@ -23,6 +23,7 @@ from buildbot_bench.core.branches import (
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.read_files import FileChange
+from buildbot_bench.core.report.kin import Kin
 from buildbot_bench.core.revision import SHA_LENGTH, Particulars, Revision, RevisionRange
 from buildbot_bench.history import Fit, MirrorHistory
 from buildbot_bench.plugin.db.store import BenchStore
@@ -142,6 +143,10 @@ class FarmHistory:
     def patch(self, fix: Revision) -> bytes:
         """What a revision changes against its first parent, as `git apply` takes it."""
         return self._having(fix.sha).patch(fix)
+
+    def kin(self, sha: str, branch: str) -> tuple[Kin, ...]:
+        """The reverts and picks of a commit, in its own repository."""
+        return self._having(sha).kin(sha, branch)
 
     def fits(self, fix: Revision, shas: Sequence[str]) -> dict[str, Fit]:
         """Whether a fix is in some revisions of its repository already, fits them, or does not."""

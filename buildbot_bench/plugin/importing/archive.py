@@ -25,13 +25,13 @@ import sqlalchemy as sa
 from buildbot_bench.api.states import ProbeState
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.revision import Revision
-from buildbot_bench.core.sample import PPS
+from buildbot_bench.core.sample import PPS, Metric
 from buildbot_bench.lab.pktgen import Unusable, parse_receiver
 from buildbot_bench.plugin.db.commits import add_commits
 from buildbot_bench.plugin.db.images import ensure_image
 from buildbot_bench.plugin.db.probes import ensure_probe, probe_by_key
 from buildbot_bench.plugin.db.rows import ImageRow, NewCommit, ProbeRequest, ProbeRow
-from buildbot_bench.plugin.db.samples import add_iteration
+from buildbot_bench.plugin.db.samples import add_iteration, keep_metric
 from buildbot_bench.plugin.db.sql import change
 from buildbot_bench.plugin.db.states import ImageState, ProbeReason
 
@@ -70,6 +70,7 @@ class Group:
     revision was booted. `built_at_s` is when the kernel was built by its own word, in seconds
     since the epoch; None when it does not say so. `confirmed`
     tells whether the kernel said which revision it is, `sha` how its hash begins, if it said that.
+    `metric` is what the unit means where the archive says it.
     """
 
     place: str
@@ -83,6 +84,7 @@ class Group:
     boots: tuple[ArchivedBoot, ...]
     unit: str = PPS.unit
     image: int = 0
+    metric: Metric | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -250,6 +252,8 @@ def keep(
     """
     if is_kept(conn, group, revision, series):
         return False
+    if group.metric is not None:
+        keep_metric(conn, testbed=series.testbed, workload=series.workload, metric=group.metric)
     add_commits(conn, branch, [NewCommit.of(revision, important=False, arrived_at=now)])
     request = ProbeRequest(
         image_id=_image(conn, revision, branch, group.image, now).id,

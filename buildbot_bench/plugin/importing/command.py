@@ -14,8 +14,10 @@ from buildbot_bench.version import ShowVersion
 _EPILOG = """\
 Each ARCHIVE is a netbenches tree, or a part of one: result directories with
 bench.*.info, logs and .pps, at times in RAW/; or a series as a farm's History
-exports it (FILE.csv). Plain revisions become samples of the testbed, so that
-the farm has learnt its noise before its first boot.
+exports it (FILE.csv); or a file or directory in any format that bench-judge
+reads, of which --workload SERIES=WORKLOAD names what to take. Plain revisions
+become samples of the testbed, so that the farm has learnt its noise before its
+first boot.
 Variants and profiled runs are left out; what contradicts itself (a label that
 is not what was booted, logs that do not give the values) is refused and listed.
 
@@ -47,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="bench-import",
-        description="Give a testbed its past from a netbenches archive.",
+        description="Give a testbed its past: a netbenches archive, or what others measured.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -70,7 +72,8 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="CFG=WORKLOAD",
-        help="what the archive calls CFG is the farm's WORKLOAD; the same name needs no saying",
+        help="what the archive calls CFG, or a series, is the farm's WORKLOAD; the same name needs"
+        " no saying",
     )
     parser.add_argument(
         "--epoch",

@@ -1,4 +1,4 @@
-"""`bench-import`: store a netbenches tree or an exported series as a testbed's past."""
+"""`bench-import`: store a netbenches tree or a series of any known format as a testbed's past."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import sqlalchemy as sa
 
+from buildbot_bench.archives.series import read_series
 from buildbot_bench.core.branches import branch_in
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.legible import long_line, quoted
@@ -105,6 +106,7 @@ def _text(text: str) -> str:
 # The archive's name of plain forwarding, with which it began.
 _SAME = {"": "forwarding", "fastforwarding": "forwarding"}
 _STEP = 50
+_LONGEST_HEADER = 4096
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -170,14 +172,37 @@ def import_archives(options: argparse.Namespace) -> Tally:
 
 def _groups(archives: Iterable[Path]) -> Iterator[Group | Refused]:
     for archive in archives:
-        if archive.is_dir():
+        if archive.is_dir() and any(archive.rglob("bench.*.info")):
             yield from read_archive(archive)
-        elif archive.suffix == ".csv" and archive.is_file():
+        elif archive.is_file() and _is_exported(archive):
             yield from read_exported(archive)
         else:
-            raise UsageError(
-                f"{archive} is no directory and no .csv",
-                hint="name a netbenches tree, or a series that a farm exported",
+            yield from read_foreign(archive)
+
+
+def _is_exported(file: Path) -> bool:
+    """Whether a farm's History wrote it: its first line names a column that no other format has."""
+    with file.open(encoding="utf-8", errors="replace") as text:
+        return "in_doubt" in text.readline(_LONGEST_HEADER)
+
+
+def read_foreign(path: Path) -> Iterator[Group]:
+    """What others measured, in any format that bench-judge reads, each series a configuration."""
+    for one in read_series([str(path)], (), None):
+        metric = replace(one.metric, unit=one.metric.unit or one.name)
+        for point in one.points:
+            yield Group(
+                place=f"{path.name}, {one.name[:60]} {point.label[:60]}",
+                series=path.stem,
+                revision=point.label,
+                configuration=one.name,
+                uname="",
+                built_at_s=None,
+                confirmed=False,
+                sha=point.label if _SHA.fullmatch(point.label) else "",
+                boots=tuple(ArchivedBoot(value=value) for value in point.values),
+                unit=metric.unit,
+                metric=metric,
             )
 
 

@@ -72,7 +72,8 @@ class BuildTurns:
 async def build_turns(farm: Farm) -> BuildTurns:
     """How it stands."""
     store = farm.store
-    images = [row for state in UNBUILT for row in await store.images(state=state)]
+    unbuilt = [row for state in UNBUILT for row in await store.images(state=state)]
+    images = [row for row in unbuilt if not row.is_prebuilt]
     if not images:
         return BuildTurns()
     found: dict[int, list[BuildWish]] = {row.id: [] for row in images}

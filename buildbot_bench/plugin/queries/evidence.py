@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.evidence import (
@@ -20,7 +20,7 @@ from buildbot_bench.core.item import ItemUnderTest, is_randomised, item_of, shar
 from buildbot_bench.core.report import AppliedFix
 from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.core.sample import Sample
-from buildbot_bench.core.search import Costs, Evidence, SearchPolicy
+from buildbot_bench.core.search import PREBUILT, Costs, Evidence, SearchPolicy
 from buildbot_bench.core.touched import CommitPrior
 from buildbot_bench.core.variant import Recipe
 from buildbot_bench.history import Fit
@@ -115,7 +115,8 @@ WINDOW_COMMITS = 2000
 class SearchInputs:
     """All that the core needs; positions of `evidence` and `samples` are indices into `range`.
 
-    `prior` is None when it is not known what any kernel of the range is built from.
+    `prior` is None when it is not known what any kernel of the range is built from. `images` are
+    the farm's own builds, with `samples` of them; `prebuilt` are those that somebody else built.
     """
 
     range: RevisionRange
@@ -125,6 +126,7 @@ class SearchInputs:
     images: dict[int, ImageRow]
     samples: tuple[Sample, ...]
     prior: CommitPrior | None = None
+    prebuilt: dict[int, ImageRow] = field(default_factory=dict)
 
 
 async def gather(farm: Farm, search: NewSearch) -> SearchInputs:
@@ -144,14 +146,15 @@ async def gather_span(farm: Farm, search: NewSearch, span: RevisionRange) -> Sea
     repository = repository_of(search.branch)
     built = await farm.store.all_images_between(first, span.new.position, repository)
     images = await images_for(farm, search, span, built)
-    samples = await farm.store.samples_of_images(
-        image_ids=list(images),
-        testbed=search.testbed,
-        workload=search.workload,
-        unit=search.unit or None,
-    )
-    comparable = comparable_samples(samples)
+    prebuilt = _prebuilt(search, span, built)
+    samples = await _samples(farm, search, images)
+    others = [replace(one, image=PREBUILT) for one in await _samples(farm, search, prebuilt)]
+    comparable = comparable_samples([*samples, *others])
     evidence = evidence_of(images.values(), comparable, first)
+    if search.fix_sha is None:
+        there = _there(farm, search, span, prebuilt)
+        evidence = replace(evidence, prebuilt=there)
+    comparable = [sample for sample in comparable if sample.image != PREBUILT]
     no_ops = evidence.same_as_previous | evidence.same_across
     prior = await prior_of(farm, search, span, images.values(), no_ops)
     touched = prior.weights if prior else None
@@ -165,6 +168,46 @@ async def gather_span(farm: Farm, search: NewSearch, span: RevisionRange) -> Sea
         images=images,
         samples=tuple(replace(sample, position=sample.position - first) for sample in comparable),
         prior=prior,
+        prebuilt=prebuilt,
+    )
+
+
+async def _samples(
+    farm: Farm, search: NewSearch, images: Mapping[int, ImageRow]
+) -> Sequence[Sample]:
+    found: Sequence[Sample] = await farm.store.samples_of_images(
+        image_ids=list(images),
+        testbed=search.testbed,
+        workload=search.workload,
+        unit=search.unit or None,
+    )
+    return found
+
+
+def _prebuilt(
+    search: NewSearch, span: RevisionRange, images: Iterable[ImageRow]
+) -> dict[int, ImageRow]:
+    """Those images of a range that somebody else built; none for a search with a fix."""
+    first = span.old.position
+    return {
+        image.id: image
+        for image in images
+        if image.is_prebuilt
+        and search.fix_sha is None
+        and image.sha == span.revisions[image.position - first].sha
+    }
+
+
+def _there(
+    farm: Farm, search: NewSearch, span: RevisionRange, prebuilt: Mapping[int, ImageRow]
+) -> frozenset[int]:
+    """Where the source has an image that can be booted, in the range's terms."""
+    known = farm.prebuilt.known(search.branch)
+    unusable = {image.sha for image in prebuilt.values() if image.is_unusable}
+    return frozenset(
+        place
+        for place, revision in enumerate(span.revisions)
+        if revision.sha in known and revision.sha not in unusable
     )
 
 

@@ -6,10 +6,12 @@ from dataclasses import replace
 
 from twisted.logger import Logger
 
+from buildbot_bench.core.branches import name_in_repository
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.item import ItemUnderTest, item_of
 from buildbot_bench.core.judge import Said
 from buildbot_bench.core.report import Context, ProbeRecord, Report, Setting, compose
+from buildbot_bench.core.report.kin import Kin, commits_to_ask, with_kin
 from buildbot_bench.core.report.stated import NOTHING_STATED, StatedChanges, estimates
 from buildbot_bench.core.report.steps import state_changes
 from buildbot_bench.core.run_times import RunTimes
@@ -72,7 +74,14 @@ async def report_of(farm: Farm, search: SearchRow) -> Report:
         ),
     )
     report = replace(report, reviews=await _reviews(farm, report))
+    report = with_kin(report, inputs.range, await farm.git(_kin, farm, search, report))
     return with_sections(report, _section_failed)
+
+
+def _kin(farm: Farm, search: SearchRow, report: Report) -> dict[str, tuple[Kin, ...]]:
+    """The reverts and picks of what a report names."""
+    branch, hour = name_in_repository(search.branch), int(farm.now() // 3600)
+    return {sha: farm.kin(sha, branch, hour) for sha in commits_to_ask(report)}
 
 
 def _section_failed(name: str, _error: Exception) -> None:

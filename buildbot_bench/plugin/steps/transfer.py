@@ -5,7 +5,7 @@ from __future__ import annotations
 import stat
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
 from buildbot.process.buildstep import BuildStep, ShellMixin
@@ -14,11 +14,11 @@ from buildbot.process.results import EXCEPTION, FAILURE, SKIPPED, SUCCESS
 from buildbot.steps.transfer import FileDownload, FileUpload
 from twisted.internet.threads import deferToThread
 
-from buildbot_bench.archives.contents import contents_apart
+from buildbot_bench.archives.contents import Contents, contents_apart
 from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageError
 from buildbot_bench.core.limits import KERNEL_ARCHIVE, ArchiveBudget, spoken
 from buildbot_bench.core.read_files import MOST_BYTES, SUFFIX, parse_read_files
-from buildbot_bench.plugin.artefacts import BLOCK_BYTES, ArtefactMissingError
+from buildbot_bench.plugin.artefacts import BLOCK_BYTES, Artefact, ArtefactMissingError
 from buildbot_bench.plugin.buildbot_fixes.restartable import Restartable
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow, ProfileRow
 from buildbot_bench.plugin.db.states import ImageState
@@ -214,6 +214,27 @@ class KeepReadFiles(Restartable, FileUpload):
         return SUCCESS, body
 
 
+async def keep_built(
+    farm: Farm, image: ImageRow, incoming: Path, held: Contents, *, began_s: float | None = None
+) -> Artefact:
+    """Keep a file with what it holds as the artefact of an image, which is built now."""
+    store = farm.unguarded
+    artefact = await farm.artefacts.look(incoming)
+    await store.keep_artefact(digest=artefact.digest, size=artefact.size, now=farm.now())
+    await farm.artefacts.adopt(incoming, artefact)
+    await store.change(
+        image,
+        changed_at=farm.now(),
+        state=ImageState.BUILT,
+        digest=artefact.digest,
+        size=artefact.size,
+        kernel_digest=held.kernel_digest,
+        manifest=asdict(held.manifest) if held.manifest else None,
+        build_s=None if began_s is None else farm.now() - began_s,
+    )
+    return artefact
+
+
 class Upload(Restartable, FileUpload):
     """Uploads the file that the job made and records the image as built."""
 
@@ -249,24 +270,13 @@ class Upload(Restartable, FileUpload):
                 reason = too_large if (size or 0) > most else missing
                 return await untestable(self, image, reason)
             return results
+        build = await self.master.data.get(("builds", self.build.buildid))
         try:
             held = await deferToThread(contents_apart, incoming, self._budget)
         except UntestableRevision as error:
             incoming.unlink()
             return await untestable(self, image, f"{self.workersrc} is no kernel: {error}")
-        artefact = await farm.artefacts.look(incoming)
-        await farm.store.keep_artefact(digest=artefact.digest, size=artefact.size, now=farm.now())
-        await farm.artefacts.adopt(incoming, artefact)
-        build = await self.master.data.get(("builds", self.build.buildid))
-        await farm.store.change(
-            image,
-            changed_at=farm.now(),
-            state=ImageState.BUILT,
-            digest=artefact.digest,
-            size=artefact.size,
-            kernel_digest=held.kernel_digest,
-            manifest=asdict(held.manifest) if held.manifest else None,
-            build_s=farm.now() - build["started_at"].timestamp(),
-        )
+        began_s = build["started_at"].timestamp()
+        artefact = await keep_built(farm, image, incoming, held, began_s=began_s)
         self.descriptionDone = [f"sha256 {artefact.digest[:12]}"]
         return SUCCESS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -297,3 +298,46 @@ async def test_a_repository_without_a_mirror_or_of_another_name_is_told(
     shutil.rmtree(mirror_path(tmp_path / "master", "fork"))
     assert await bench_import("--repository", "fork") == 2
     assert "start the farm once" in capsys.readouterr().err
+
+
+def _written(name: str, text: str) -> Path:
+    file = Path(name)
+    file.write_text(text)
+    return file
+
+
+@pytest.fixture
+def elsewhere(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.usefixtures("elsewhere")
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+async def test_what_bench_judge_reads_is_imported_as_well(bench_import, store, shas, capsys, form):
+    values = {shas[1]: (9.1, 9.2), shas[3]: (12.4, 12.5), shas[4]: (12.3,)}
+    rows = [(sha, value) for sha, these in values.items() for value in these]
+    text = {
+        "csv": "commit,name,value,unit\n" + "".join(f"{s},fw/lat,{v},ms\n" for s, v in rows),
+        "jsonl": "".join(
+            json.dumps({"commit": s, "name": "fw/lat", "value": v, "unit": "ms"}) + "\n"
+            for s, v in rows
+        ),
+    }
+    file = _written(f"lat.{form}", text[form])
+    assert await bench_import(archive=file) == 0
+    assert "0 groups with 0 iterations kept, 0 known already, 3 left out" in capsys.readouterr().out
+    assert await bench_import("--workload", "fw/lat=forwarding", archive=file) == 0
+    assert "3 groups with 5 iterations kept" in capsys.readouterr().out
+    found = await samples(store)
+    assert [one.values for one in found] == [*values.values()]
+    assert {one.metric.unit for one in found} == {"ms"}
+    assert not found[0].metric.higher_is_better
+    assert await bench_import("--workload", "fw/lat=forwarding", archive=file) == 0
+    assert "0 kept" in capsys.readouterr().out.replace("0 groups with 0 iterations", "0")
+
+
+async def test_a_file_of_no_known_format_says_what_to_write(bench_import, tmp_path, capsys):
+    file = tmp_path / "odd.bin"
+    file.write_bytes(bytes(range(256)))
+    assert await bench_import(archive=file) == 2
+    assert "odd.bin" in capsys.readouterr().err

@@ -13,7 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from buildbot_bench.cli.judge_formats import Document, SeriesValue, readings_of, unknown
+from buildbot_bench.archives.series_formats import Document, SeriesValue, readings_of, unknown
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.judge.recorded import Recorded, RecordedPoint
 from buildbot_bench.core.legible import quoted
