@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from buildbot_bench.core.incident import (
+from buildbot_bench.core.incident.breakage import plan_breakage
+from buildbot_bench.core.incident.model import (
     Breakage,
     BreakageEvidence,
     Ending,
     Trial,
     TrialOutcome,
-    plan_breakage,
 )
 
 REPLICATES, QUICK = 400, 40

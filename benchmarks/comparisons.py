@@ -40,7 +40,8 @@ from buildbot_bench.core.compare.verdict import (
     Worse,
     compare_sides,
 )
-from buildbot_bench.core.model import Noise, learn
+from buildbot_bench.core.model.learn import learn
+from buildbot_bench.core.model.noise import Noise
 from buildbot_bench.core.sample import Iteration, Sample
 
 OUT = Path(__file__).parent / "out"

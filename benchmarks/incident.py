@@ -21,7 +21,7 @@ from benchmarks.progress import counted
 from benchmarks.search_lab import Lab, World
 from benchmarks.search_runs import SEED, search
 from benchmarks.verdicts import of_mean
-from buildbot_bench.core.incident import Confirmation, Standing, confirmation
+from buildbot_bench.core.incident.confirmation import Confirmation, Standing, confirmation
 from buildbot_bench.core.search import Evidence, Measurement, SearchPolicy
 from buildbot_bench.core.touched import exact_weights
 

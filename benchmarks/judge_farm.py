@@ -10,16 +10,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from buildbot_bench.core.judge import (
-    Alarm,
-    JudgePolicy,
-    Nothing,
-    Settled,
-    Suspicion,
-    Verdict,
-    judge,
-)
-from buildbot_bench.core.model import Noise, auto_iterations, learn
+from buildbot_bench.core.judge.decide import judge
+from buildbot_bench.core.judge.model import Alarm, JudgePolicy, Nothing, Settled, Suspicion, Verdict
+from buildbot_bench.core.model.learn import auto_iterations, learn
+from buildbot_bench.core.model.noise import Noise
 from buildbot_bench.core.sample import Iteration, Sample
 
 BOOT_S = 120.0

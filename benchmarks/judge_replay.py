@@ -18,9 +18,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from buildbot_bench.core.judge import Alarm, JudgePolicy, Nothing, Settled, Suspicion, judge
+from buildbot_bench.core.judge.decide import judge
+from buildbot_bench.core.judge.model import Alarm, JudgePolicy, Nothing, Settled, Suspicion
 from buildbot_bench.core.ministat import compare
-from buildbot_bench.core.model import learn
+from buildbot_bench.core.model.learn import learn
 from buildbot_bench.core.sample import Iteration, Sample
 
 SERIES = Path(__file__).parent.parent / "tests" / "data" / "series" / "series.jsonl.gz"

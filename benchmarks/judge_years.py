@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.judge_farm import Farm, World
-from buildbot_bench.core.judge import Alarm
-from buildbot_bench.core.model import learn
+from buildbot_bench.core.judge.model import Alarm
+from buildbot_bench.core.model.learn import learn
 
 Row = dict[str, Any]
 

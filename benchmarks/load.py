@@ -38,7 +38,7 @@ from buildbot_bench.plugin.db.rows import NewCommit
 from buildbot_bench.plugin.db.sql import take_write_lock, upgrade
 from buildbot_bench.plugin.farm import SERVICE_NAME, Farm
 from buildbot_bench.plugin.pages.histories import Histories
-from buildbot_bench.workflow import load
+from buildbot_bench.workflow.load import load
 from tests.fakes.master import FakeMaster, Request
 
 SIZES = (Size(commits=1000, searches=10), Size(commits=10_000, searches=100))

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from buildbot_bench.core.errors import BenchError
-from buildbot_bench.core.profile import Profile
+from buildbot_bench.core.profile.model import Profile
 from buildbot_bench.core.report.why import Capture, Captures, Why, explain
 from buildbot_bench.core.sample import (
     INSTRUCTIONS_PER_PACKET,

@@ -120,7 +120,7 @@ def _said(given: argparse.Namespace, action: str) -> ComparisonQuestion | Extens
 
 
 def _question(given: argparse.Namespace) -> ComparisonQuestion:
-    from buildbot_bench.core.compare import check_written  # noqa: PLC0415 - not for --help
+    from buildbot_bench.core.compare.variants import check_written  # noqa: PLC0415 - not for --help
 
     labels = labels_of(given.label)
     check_written(given.variants, labels)

@@ -16,7 +16,7 @@ from buildbot_bench.cli.judge_input import read_series
 from buildbot_bench.cli.local_page import check_page, write_text
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.figures import count, percent, sureness
-from buildbot_bench.core.judge import Alarm, JudgePolicy
+from buildbot_bench.core.judge.model import Alarm, JudgePolicy
 from buildbot_bench.core.judge.recorded import Judged, JudgedSeries, Recorded, final, judge_recorded
 
 _MOST_JUDGED = 200_000

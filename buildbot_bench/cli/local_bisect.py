@@ -18,7 +18,7 @@ from buildbot_bench.core.errors import BenchError, UsageError
 from buildbot_bench.core.evidence import SearchTerms
 from buildbot_bench.core.json_model import to_json
 from buildbot_bench.core.legible import one_line, several_lines, shorten
-from buildbot_bench.core.report import Report, ReportKind
+from buildbot_bench.core.report.model import Report, ReportKind
 from buildbot_bench.core.report.words import count, named
 from buildbot_bench.local.bench import Bench
 from buildbot_bench.local.bisecting import SearchCourse

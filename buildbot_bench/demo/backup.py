@@ -40,7 +40,7 @@ from buildbot_bench.plugin.operations.copies import (
 )
 from buildbot_bench.plugin.private_files import SESSION_KEY, make_private
 from buildbot_bench.shipped import shipped
-from buildbot_bench.workflow import load
+from buildbot_bench.workflow.load import load
 
 _CONFIGFILE = re.compile(r"^configfile\s*=\s*r?['\"](.+)['\"]\s*$", re.MULTILINE)
 

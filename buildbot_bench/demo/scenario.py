@@ -22,7 +22,7 @@ from buildbot_bench.demo.generated_history import LABELS, make_embedded_history,
 from buildbot_bench.demo.processes import Child, answers, must_be_free, wait_until
 from buildbot_bench.demo.watching import clear, watched
 from buildbot_bench.shipped import shipped
-from buildbot_bench.workflow import load
+from buildbot_bench.workflow.load import load
 
 # Where one calls us from, as `bench-farm run` has its farms.
 DIRECTORY = Path(".farm")

@@ -12,12 +12,8 @@ from types import FrameType
 from typing import NoReturn
 
 from buildbot_bench.core.errors import BenchError, InfraError, UntestableRevision
-from buildbot_bench.core.profile import (
-    format_folded,
-    require_traffic,
-    tidy_packets,
-    tidy_places,
-)
+from buildbot_bench.core.profile.formats import format_folded
+from buildbot_bench.core.profile.model import require_traffic, tidy_packets, tidy_places
 from buildbot_bench.core.wire import Event, Failed, Finished, Phase, Profiled, Started
 from buildbot_bench.lab.driver import Dealing, Driver, Metering
 from buildbot_bench.lab.dut import Dut

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from buildbot_bench.core.metric import Metric
-from buildbot_bench.core.profile import Profile
+from buildbot_bench.core.profile.model import Profile
 from buildbot_bench.core.run_times import RunTimes
 
 

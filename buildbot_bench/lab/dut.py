@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from buildbot_bench.core.errors import BenchError, InfraError
-from buildbot_bench.core.profile import Profile
+from buildbot_bench.core.profile.model import Profile
 from buildbot_bench.lab.driver import Blast, Driver, Profiling
 
 _Result = TypeVar("_Result")

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from buildbot_bench.core.legible import long_line
-from buildbot_bench.core.profile import parse_folded, top_symbols
+from buildbot_bench.core.profile.formats import parse_folded
+from buildbot_bench.core.profile.symbols import top_symbols
 from buildbot_bench.core.wire import (
     Event,
     Failed,

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from zlib import crc32
 
 from buildbot_bench.core.legible import one_line, shorten
-from buildbot_bench.core.profile import (
+from buildbot_bench.core.profile.model import MOSTLY_IDLE, Profile
+from buildbot_bench.core.profile.symbols import (
     CALLCHAIN_DEPTH,
-    MOSTLY_IDLE,
-    Profile,
     ShareChange,
     restore_callers,
     share_change,

@@ -8,9 +8,9 @@ from datetime import datetime
 from email.message import EmailMessage
 from typing import Any
 
-from buildbot_bench.core.report import Report
 from buildbot_bench.core.report.farm_mails import ControlRun, QuarantineReport, WeeklyReport
 from buildbot_bench.core.report.incident_mails import BreakageReport, RecoveryReport
+from buildbot_bench.core.report.model import Report
 from buildbot_bench.core.report.operator_mails import (
     BrokenWorkloadReport,
     HangReport,

@@ -6,7 +6,7 @@ import json
 import sys
 
 from buildbot_bench.core.json_model import schema_of
-from buildbot_bench.core.report import Report
+from buildbot_bench.core.report.model import Report
 
 
 def schema() -> str:

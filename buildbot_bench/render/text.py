@@ -7,16 +7,10 @@ from dataclasses import replace
 
 from buildbot_bench import extensions
 from buildbot_bench.core.legible import long_line, one_line, shorten
-from buildbot_bench.core.report import (
-    AddedSection,
-    Fact,
-    PerPacket,
-    ProbeRecord,
-    Report,
-    Sampled,
-    ScopeRow,
-    Why,
-)
+from buildbot_bench.core.report.cost_table import PerPacket
+from buildbot_bench.core.report.evidence_model import Fact, ScopeRow
+from buildbot_bench.core.report.model import AddedSection, ProbeRecord, Report
+from buildbot_bench.core.report.why import Sampled, Why
 from buildbot_bench.core.report.why_words import (
     cost_change,
     cost_figure,

@@ -13,7 +13,7 @@ from benchmarks.freebsd import bisecting, boots
 from benchmarks.freebsd.commits import BRANCH, Commits, make_commits
 from benchmarks.freebsd.workshop import KERNCONF, Workshop
 from buildbot_bench.core.errors import InfraError, UsageError
-from buildbot_bench.workflow import load
+from buildbot_bench.workflow.load import load
 from tests.fakes.freebsd_tree import make_tree
 from tests.readme import CHECKOUT
 

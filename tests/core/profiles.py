@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 
-from buildbot_bench.core.profile import parse_folded, parse_pmc_graph
+from buildbot_bench.core.profile.formats import parse_folded, parse_pmc_graph
 
 SIMPLE_TX = ("n311215-D58513.simple_tx_off", "n311215-D58513.simple_tx_on")
 CAPTURES = (*SIMPLE_TX, "r320657.inet4", "r320657D11476.inet4")

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.incident import (
+from buildbot_bench.core.incident.confirmation import (
     Confirmation,
     Standing,
     Wanted,

@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate
 
-from buildbot_bench.core.model import constant_sources, constants, learn
+from buildbot_bench.core.model import constant_sources, constants
 from buildbot_bench.core.model.image_luck import broad_density, near_density
+from buildbot_bench.core.model.learn import learn
 from buildbot_bench.core.sample import Iteration, Metric, NoiseClass, Sample
 
 RUN, BUILD = 0.005, 0.002

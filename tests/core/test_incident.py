@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.incident import (
+from buildbot_bench.core.incident.relation import (
     AlarmedSeries,
     bits_per_boot,
     bits_to_find,

@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.judge import (
+from buildbot_bench.core.judge.decide import judge
+from buildbot_bench.core.judge.model import (
     Alarm,
     Direction,
     JudgePolicy,
@@ -16,9 +17,8 @@ from buildbot_bench.core.judge import (
     Remeasure,
     Suspicion,
     Unfit,
-    judge,
 )
-from buildbot_bench.core.model import Bimodal, Noise
+from buildbot_bench.core.model.noise import Bimodal, Noise
 from buildbot_bench.core.sample import Iteration, Metric, NoiseClass, Sample
 from tests.fakes.judged_farm import Farm
 

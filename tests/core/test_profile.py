@@ -7,12 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.core.profile import (
+from buildbot_bench.core.profile.model import Profile, Stack, require_traffic
+from buildbot_bench.core.profile.symbols import (
     Cycles,
-    Profile,
-    Stack,
     compare_symbols,
-    require_traffic,
     restore_callers,
     top_symbols,
 )

@@ -7,13 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.profile import (
-    Profile,
-    Stack,
-    format_folded,
-    parse_folded,
-    parse_pmc_graph,
-)
+from buildbot_bench.core.profile.formats import format_folded, parse_folded, parse_pmc_graph
+from buildbot_bench.core.profile.model import Profile, Stack
 from tests.core.profiles import CAPTURES, MISSED, recorded_text
 
 GRAPH = """\

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from buildbot_bench.core.compare.verdict import VerdictTerms, compare_sides
-from buildbot_bench.core.model import learn
+from buildbot_bench.core.model.learn import learn
 from buildbot_bench.core.model.noise import Noise
 from buildbot_bench.core.model.resolution import resolution, rounding_words, with_rounding
 from buildbot_bench.core.sample import PPS, Iteration, Sample

@@ -17,7 +17,7 @@ from buildbot_bench.demo.place import place_of
 from buildbot_bench.extensions import DRIVERS, registered
 from buildbot_bench.lab.testbeds import load_testbeds
 from buildbot_bench.worker_connection import worker_connection
-from buildbot_bench.workflow import load
+from buildbot_bench.workflow.load import load
 
 USAGE = 2
 SECRETS = ("*/secrets/*", "*/password", "certificates/*.key")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from buildbot_bench.core.errors import BenchError, UntestableRevision
-from buildbot_bench.core.profile import Profile
+from buildbot_bench.core.profile.model import Profile
 from buildbot_bench.lab.driver import Blast, CheckFinding
 from buildbot_bench.lab.files import check_digest
 

@@ -7,16 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from buildbot_bench.core.judge import (
-    Alarm,
-    JudgePolicy,
-    Nothing,
-    Settled,
-    Suspicion,
-    Verdict,
-    judge,
-)
-from buildbot_bench.core.model import Noise
+from buildbot_bench.core.judge.decide import judge
+from buildbot_bench.core.judge.model import Alarm, JudgePolicy, Nothing, Settled, Suspicion, Verdict
+from buildbot_bench.core.model.noise import Noise
 from buildbot_bench.core.sample import PPS, Iteration, Metric, Sample
 
 

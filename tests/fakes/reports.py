@@ -14,21 +14,18 @@ from pathlib import Path
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.legible import one_line
 from buildbot_bench.core.links import NO_LINKS, links_of
-from buildbot_bench.core.profile import Profile, Stack
+from buildbot_bench.core.profile.model import Profile, Stack
 from buildbot_bench.core.read_files import FileChange, ReadFiles
-from buildbot_bench.core.report import (
-    Capture,
-    Captures,
+from buildbot_bench.core.report.compose import compose
+from buildbot_bench.core.report.context import (
     Context,
     ControlRecord,
     ImageRecord,
-    ProbeRecord,
-    Report,
     SearchStage,
     SeriesSamples,
-    Setting,
-    compose,
 )
+from buildbot_bench.core.report.model import ProbeRecord, Report, Setting
+from buildbot_bench.core.report.why import Capture, Captures
 from buildbot_bench.core.revision import Revision, RevisionRange
 from buildbot_bench.core.sample import PPS, Iteration, Metric, Sample
 from buildbot_bench.core.search import Answer, OddImage, Slope, SlopePart, Step, Suspect

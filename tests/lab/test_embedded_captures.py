@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.core.profile import Cycles, top_symbols
+from buildbot_bench.core.profile.symbols import Cycles, top_symbols
 from buildbot_bench.lab.drivers.embedded import EmbeddedDriver, EmbeddedSettings
 from buildbot_bench.lab.drivers.sampling import (
     SAMPLE_FRAMES,

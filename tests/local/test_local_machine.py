@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.core.report import ReportKind
+from buildbot_bench.core.report.model import ReportKind
 from buildbot_bench.local.bisecting import Bisection
 from buildbot_bench.local.builds import Workshop
 from buildbot_bench.local.git import Git

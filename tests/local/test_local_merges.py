@@ -10,7 +10,7 @@ import pytest
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.evidence import SearchTerms
-from buildbot_bench.core.report import ReportKind
+from buildbot_bench.core.report.model import ReportKind
 from buildbot_bench.lab.command.settings import CommandWorkload
 from buildbot_bench.local.campaign import Campaign, LocalSearch
 from buildbot_bench.local.into_merges import SearchIntoMerges, expected_inside

@@ -12,7 +12,7 @@ from tests.fakes.other_package import import_from, install
 from tests.readme import blocks
 
 SECTIONS = """\
-from buildbot_bench.core.report import AddedSection
+from buildbot_bench.core.report.model import AddedSection
 
 
 def weather(report):

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from buildbot_bench.core.compare import (
-    ComparedVariant,
-    ComparisonReport,
-    SeriesValues,
-    compose_comparison,
-)
+from buildbot_bench.core.compare.model import ComparedVariant, ComparisonReport, SeriesValues
+from buildbot_bench.core.compare.report import compose_comparison
 from buildbot_bench.core.compare.text import explanation, headline, table
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.sample import PPS

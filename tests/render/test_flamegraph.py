@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from buildbot_bench.core.profile import Profile, Stack
+from buildbot_bench.core.profile.model import Profile, Stack
 from buildbot_bench.render.flamegraph import flame_difference, flame_graph
 from tests.core.profiles import CAPTURES, MISSED, SIMPLE_TX, folded, recorded
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from buildbot_bench.core.profile import Profile, Stack
+from buildbot_bench.core.profile.model import Profile, Stack
 from buildbot_bench.render.flamegraph import flame_difference, flame_graph
 from tests.chromium import CHROMIUM, chromium
 from tests.core.profiles import SIMPLE_TX, recorded

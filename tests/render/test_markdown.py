@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from buildbot_bench.core.legible import one_line
-from buildbot_bench.core.report import compose
+from buildbot_bench.core.report.compose import compose
 from buildbot_bench.render.environment import cell, code, fence, link, prose
 from buildbot_bench.render.html import report_markdown
 from tests.fakes import reports

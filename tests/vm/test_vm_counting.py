@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from buildbot_bench.core.profile import EXECUTED
+from buildbot_bench.core.profile.model import EXECUTED
 from buildbot_bench.lab.drivers.qemu import QemuDriver
 from buildbot_bench.lab.dut import Dut
 from buildbot_bench.lab.files import sha256

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.workflow import Workflow, load
+from buildbot_bench.workflow.load import load
+from buildbot_bench.workflow.model import Workflow
 from tests.workflow.example import Complaints, Loader
 
 _COLUMN = re.compile(r"^(bench\.yml:\d+):\d+:")

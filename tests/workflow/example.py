@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from buildbot_bench.workflow import Workflow
+from buildbot_bench.workflow.model import Workflow
 
 Loader = Callable[[str], Workflow]
 Complaints = Callable[[str], list[str]]

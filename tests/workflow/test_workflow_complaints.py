@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.workflow import load
+from buildbot_bench.workflow.load import load
 from tests.workflow.example import SMALLEST, Complaints, Loader, smallest_with
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from buildbot_bench.workflow import load
+from buildbot_bench.workflow.load import load
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = ROOT / "buildbot_bench" / "bench.schema.json"

@@ -18,7 +18,7 @@ from buildbot_bench.core.compare.verdict import (
     WithinLayoutLuck,
     Worse,
 )
-from buildbot_bench.core.contrast import MOST, MoreOfEach
+from buildbot_bench.core.contrast.needed import MOST, MoreOfEach
 from buildbot_bench.core.figures import count, fine_percent, quantity, threshold
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.legible import long_line

@@ -31,7 +31,10 @@ from buildbot_bench.core.health.model import (
     Signal,
     Span,
 )
-from buildbot_bench.core.model import Prior, constants, learn, robust_level
+from buildbot_bench.core.model import constants
+from buildbot_bench.core.model.learn import learn
+from buildbot_bench.core.model.noise import Prior
+from buildbot_bench.core.model.spread import robust_level
 from buildbot_bench.core.sample import PPS, Iteration, Metric, Sample
 
 GOOD_ROUNDS = 2  # rounds in a row; chosen: one good round may be luck

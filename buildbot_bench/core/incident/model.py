@@ -10,13 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-class Cause(StrEnum):
-    """What a kernel does not do any more: be built, or boot and pass traffic."""
-
-    BUILD = "build"
-    BOOT = "boot"
-
-
 class TrialOutcome(StrEnum):
     """What trying a revision said of it.
 

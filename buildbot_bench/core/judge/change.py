@@ -24,7 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from buildbot_bench.core.judge.images import Image
-from buildbot_bench.core.model import Noise, constants
+from buildbot_bench.core.model import constants
+from buildbot_bench.core.model.noise import Noise
 from buildbot_bench.core.model.thresholds import change_in_logs, expected_sizes
 
 Floats = NDArray[np.float64]

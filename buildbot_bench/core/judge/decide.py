@@ -28,7 +28,7 @@ from buildbot_bench.core.judge.rounds import LAST_ROUND, is_denied, is_proven, n
 from buildbot_bench.core.judge.segment import is_return, segment_of, typical_newest
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.ministat import MAX_MAGNITUDE, MIN_VALUES, Comparison, compare
-from buildbot_bench.core.model import Noise
+from buildbot_bench.core.model.noise import Noise
 from buildbot_bench.core.model.thresholds import change_in_logs, usable_effect
 from buildbot_bench.core.sample import NoiseClass, Sample
 

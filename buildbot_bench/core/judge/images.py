@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from buildbot_bench.core.contrast import image_votes
+from buildbot_bench.core.contrast.denial import image_votes
 from buildbot_bench.core.figures import percent
-from buildbot_bench.core.model import robust_level, spread_of_boots
+from buildbot_bench.core.model.spread import robust_level, spread_of_boots
 from buildbot_bench.core.sample import Sample
 
 

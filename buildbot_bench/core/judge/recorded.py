@@ -26,7 +26,7 @@ from buildbot_bench.core.judge.model import (
     Verdict,
 )
 from buildbot_bench.core.metric import Metric
-from buildbot_bench.core.model import learn
+from buildbot_bench.core.model.learn import learn
 from buildbot_bench.core.sample import Iteration, Sample
 
 _WINDOW = 200

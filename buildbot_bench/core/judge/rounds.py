@@ -21,12 +21,13 @@ import math
 
 from scipy.special import ndtri
 
-from buildbot_bench.core.contrast import MOST_IMAGES, is_beyond_layout
+from buildbot_bench.core.contrast.denial import MOST_IMAGES, is_beyond_layout
 from buildbot_bench.core.judge.finding import Finding, JudgedSide
 from buildbot_bench.core.judge.images import Image
 from buildbot_bench.core.judge.model import JudgePolicy, Remeasure
 from buildbot_bench.core.ministat import MIN_VALUES
-from buildbot_bench.core.model import Noise, constants
+from buildbot_bench.core.model import constants
+from buildbot_bench.core.model.noise import Noise
 
 _WAYS_TO_ERR = 3  # noise, luck with new images, luck with old ones: they share the false alarms
 _TWO = 2  # boots of each new image

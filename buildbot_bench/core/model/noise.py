@@ -78,9 +78,6 @@ class Noise:
     assumed: tuple[str, ...] = ()
 
 
-COUNTED = counted()
-
-
 def wider_build(sigma_build: float, sigma_run: float) -> float:
     """Return the build noise where the assumed `sigma_build` is too small (with WIDER_WEIGHT)."""
     return max(constants.BUILD_WIDER * sigma_build, sigma_run)

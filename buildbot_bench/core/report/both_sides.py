@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from buildbot_bench.core import ministat
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.incident import Standing
+from buildbot_bench.core.incident.confirmation import Standing
 from buildbot_bench.core.legible import one_line
 from buildbot_bench.core.model.thresholds import is_change
 from buildbot_bench.core.report.context import ImageRecord, SeriesSamples

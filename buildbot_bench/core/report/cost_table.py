@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from buildbot_bench.core.json_model import Count, Share
 from buildbot_bench.core.legible import one_line
-from buildbot_bench.core.profile import CostChange
+from buildbot_bench.core.profile.costs import CostChange
 from buildbot_bench.core.sample import INSTRUCTIONS_PER_PACKET, Metric
 
 _MOST_FUNCTIONS = 16

@@ -19,7 +19,7 @@ from buildbot_bench.core.figures import (
     unit_in_words,
     whole_percent,
 )
-from buildbot_bench.core.incident import Standing
+from buildbot_bench.core.incident.confirmation import Standing
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.legible import shorten
 from buildbot_bench.core.report.evidence_model import Candidate, Check, Cost, Outcome, ScopeRow

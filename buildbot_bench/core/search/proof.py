@@ -13,7 +13,7 @@ from math import log1p, sqrt
 import numpy as np
 from scipy.special import stdtr
 
-from buildbot_bench.core.contrast import (
+from buildbot_bench.core.contrast.denial import (
     MOST_IMAGES,
     ImageVotes,
     image_votes,

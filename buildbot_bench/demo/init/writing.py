@@ -28,7 +28,7 @@ from buildbot_bench.demo.init.files import (
     workflow,
 )
 from buildbot_bench.plugin.private_files import SESSION_KEY
-from buildbot_bench.workflow import load
+from buildbot_bench.workflow.load import load
 
 LOGIN, SMTP_PASSWORD = "bench.login", "smtp.password"
 SOURCE = "src"

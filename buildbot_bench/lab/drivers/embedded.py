@@ -16,7 +16,7 @@ from pathlib import Path
 
 from buildbot_bench import extensions
 from buildbot_bench.core.errors import BenchError, InfraError, UntestableRevision
-from buildbot_bench.core.profile import Profile
+from buildbot_bench.core.profile.model import Profile
 from buildbot_bench.lab.driver import Blast, CheckFinding, unheard
 from buildbot_bench.lab.drivers.child import kill_leftovers
 from buildbot_bench.lab.drivers.forwarders import KERNEL, Forwarders

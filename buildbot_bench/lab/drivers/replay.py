@@ -20,7 +20,8 @@ from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageError
 from buildbot_bench.core.legible import quoted
-from buildbot_bench.core.profile import Profile, parse_pmc_graph
+from buildbot_bench.core.profile.formats import parse_pmc_graph
+from buildbot_bench.core.profile.model import Profile
 from buildbot_bench.core.wire import ONE_IMAGE, RECORDED_BOOTS
 from buildbot_bench.lab.driver import Blast, CheckFinding, unheard
 from buildbot_bench.lab.drivers.recording import (

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.core.profile import Profile, Stack
+from buildbot_bench.core.profile.model import Profile, Stack
 
 SAMPLE_FRAMES = 24  # DEPTH of sampler.c
 _MOST = 16384  # samples that a file has room for

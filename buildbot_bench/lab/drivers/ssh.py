@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision
-from buildbot_bench.core.profile import Profile
+from buildbot_bench.core.profile.model import Profile
 from buildbot_bench.core.run_logs import RunLogs, join_logs
 from buildbot_bench.lab.driver import Blast, CheckFinding, unheard
 from buildbot_bench.lab.hardware.boot_watch import Alive

@@ -12,7 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError, UsageError
-from buildbot_bench.core.profile import CALLCHAIN_DEPTH, Profile, parse_pmc_graph
+from buildbot_bench.core.profile.formats import parse_pmc_graph
+from buildbot_bench.core.profile.model import Profile
+from buildbot_bench.core.profile.symbols import CALLCHAIN_DEPTH
 from buildbot_bench.lab.hardware.flows import PktgenTraffic
 from buildbot_bench.lab.hardware.process import RemoteProcess
 from buildbot_bench.lab.hardware.remote import Remote

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from buildbot_bench.core.profile import path_in_git
+from buildbot_bench.core.profile.model import path_in_git
 from buildbot_bench.lab.virtual.elf import Symbols
 
 # As LLVM and binutils have them. Debian names LLVM's with its version, FreeBSD's packages with

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.core.profile import EXECUTED, Profile, Stack
+from buildbot_bench.core.profile.model import EXECUTED, Profile, Stack
 from buildbot_bench.lab.virtual.elf import Symbols
 from buildbot_bench.lab.virtual.phases import Executed
 

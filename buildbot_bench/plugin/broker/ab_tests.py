@@ -6,16 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from buildbot_bench.api.states import AbTestState, ProbeState
-from buildbot_bench.core.compare import (
+from buildbot_bench.core.compare.schedule import (
     Block,
     BootLimits,
-    ComparisonTerms,
     VariantPlan,
     more_images,
     next_block,
-    no_op,
-    same_as,
 )
+from buildbot_bench.core.compare.variants import no_op, same_as
+from buildbot_bench.core.compare.verdict import ComparisonTerms
 from buildbot_bench.core.evidence import MAX_FRUITLESS
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.plugin.broker.ask import BuildTarget, ask_image, ask_probe, cancel_probes
@@ -38,7 +37,7 @@ from buildbot_bench.plugin.queries.compared_boots import (
 )
 from buildbot_bench.plugin.queries.comparisons import ComparisonViews
 from buildbot_bench.plugin.queries.evidence import item_of_comparison
-from buildbot_bench.workflow import Workflow
+from buildbot_bench.workflow.model import Workflow
 
 # Why a variant is not booted: the state in which that leaves the comparison, and the words.
 SetAside = tuple[AbTestState, str]

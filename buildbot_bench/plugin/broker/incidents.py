@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 
 from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.evidence import MAX_FRUITLESS, is_alike, relinks_among
-from buildbot_bench.core.incident import (
+from buildbot_bench.core.incident.confirmation import (
     Confirmation,
     Standing,
     Wanted,

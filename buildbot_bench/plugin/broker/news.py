@@ -12,7 +12,7 @@ from buildbot_bench.plugin.db.schema import BranchRow
 from buildbot_bench.plugin.db.states import UNBUILT
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.series import Series, testbed_of
-from buildbot_bench.workflow import Workflow
+from buildbot_bench.workflow.model import Workflow
 
 # Of two requests the later number may be in the table first: so many back, one is no surprise.
 _LATE_COMMITS = 100

@@ -9,7 +9,7 @@ from __future__ import annotations
 from twisted.logger import Logger
 
 from buildbot_bench.api.states import ProbeState
-from buildbot_bench.core.health import Attempt, BrokenWorkload, Doubted
+from buildbot_bench.core.health.workload import Attempt, BrokenWorkload, Doubted
 from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.plugin.broker.ask import ask_probe
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest, ProbeRow

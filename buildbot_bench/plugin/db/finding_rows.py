@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from buildbot_bench.api.states import SearchState
-from buildbot_bench.core.incident import AlarmedSeries, Breakage, Standing, is_worse
+from buildbot_bench.core.incident.confirmation import Standing
+from buildbot_bench.core.incident.model import Breakage
+from buildbot_bench.core.incident.relation import AlarmedSeries, is_worse
 from buildbot_bench.core.report.stated import StatedChanges
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.core.sharing import PersonPriority

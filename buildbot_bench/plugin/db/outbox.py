@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from buildbot_bench.api.states import SearchState
-from buildbot_bench.core.incident import Standing
+from buildbot_bench.core.incident.confirmation import Standing
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.plugin.db.finding_rows import MarkRow, NoticeRow, ReportRow, SearchRow
 from buildbot_bench.plugin.db.schema import INCIDENT_SERIES, JUDGEMENT, MARK, NOTICE, REPORT, SEARCH

@@ -26,7 +26,8 @@ from buildbot_bench.core.read_files import FileChange
 from buildbot_bench.core.revision import SHA_LENGTH, Particulars, Revision, RevisionRange
 from buildbot_bench.history import Fit, MirrorHistory
 from buildbot_bench.plugin.db.store import BenchStore
-from buildbot_bench.workflow import WatchedRepository, Workflow
+from buildbot_bench.workflow.model import Workflow
+from buildbot_bench.workflow.repositories import WatchedRepository
 
 _SHA = re.compile(rf"[0-9a-f]{{{SHA_LENGTH}}}")
 

@@ -32,7 +32,9 @@ from buildbot_bench.plugin.importing.archive import (
     keep,
     read_archive,
 )
-from buildbot_bench.workflow import WatchedRepository, Workflow, load
+from buildbot_bench.workflow.load import load
+from buildbot_bench.workflow.model import Workflow
+from buildbot_bench.workflow.repositories import WatchedRepository
 
 _IMAGE = ("label", "sha", "image", "workload", "epoch", "unit")
 _NEEDED = (*_IMAGE, "value", "in_doubt", "at_s", "duration_s")

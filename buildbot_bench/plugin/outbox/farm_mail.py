@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from buildbot_bench.api.states import ProbeState, SearchState
 from buildbot_bench.core.cron import WEEK_S
-from buildbot_bench.core.health import Chart
+from buildbot_bench.core.health.model import Chart
 from buildbot_bench.core.report.farm_mails import (
     ControlRun,
     QuarantineReport,
@@ -24,8 +24,8 @@ from buildbot_bench.plugin.queries.control_images import ControlState, as_of, co
 from buildbot_bench.plugin.queries.evidence import item_on
 from buildbot_bench.render.message import Notice, compose_notice, parse_address
 from buildbot_bench.render.mime import Envelope, Picture
-from buildbot_bench.render.plots import control as control_chart
-from buildbot_bench.workflow import Mail
+from buildbot_bench.render.plots.history import control as control_chart
+from buildbot_bench.workflow.settings import Mail
 
 # What a reader of the mail compares with; the page has them all.
 MOST_RUNS = 8

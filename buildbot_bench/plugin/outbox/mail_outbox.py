@@ -32,7 +32,7 @@ from buildbot_bench.plugin.outbox.summary_mails import (
 )
 from buildbot_bench.plugin.queries.incidents import mail_is_to_wait
 from buildbot_bench.render.message import parse_address
-from buildbot_bench.workflow import Mail
+from buildbot_bench.workflow.settings import Mail
 
 _LOG = Logger()
 

@@ -15,7 +15,7 @@ from twisted.logger import Logger
 
 from buildbot_bench import extensions
 from buildbot_bench.core.errors import BenchError, InfraError
-from buildbot_bench.core.report import Report
+from buildbot_bench.core.report.model import Report
 from buildbot_bench.plugin.db.finding_rows import NoticeRow, ReportRow, SearchRow
 from buildbot_bench.plugin.db.states import ReportState
 from buildbot_bench.plugin.farm import Farm

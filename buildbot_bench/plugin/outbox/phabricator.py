@@ -19,7 +19,7 @@ from buildbot_bench.plugin.outbox.site import (
     WantedNotice,
     call,
 )
-from buildbot_bench.workflow import Phabricator
+from buildbot_bench.workflow.notify import Phabricator
 
 COMMENT = "phabricator-comment"
 

@@ -11,9 +11,9 @@ from twisted.logger import Logger
 from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.evidence import comparable_samples
-from buildbot_bench.core.model import learn
+from buildbot_bench.core.model.learn import learn
 from buildbot_bench.core.paths import PathFilter
-from buildbot_bench.core.report import Report
+from buildbot_bench.core.report.model import Report
 from buildbot_bench.core.report.words import failed_subject
 from buildbot_bench.core.revision import Particulars, Revision
 from buildbot_bench.core.sample import Sample
@@ -28,8 +28,8 @@ from buildbot_bench.plugin.queries.reports import report_of
 from buildbot_bench.render.html import history_picture, pictures_of
 from buildbot_bench.render.message import compose_message, new_message_id, parse_address
 from buildbot_bench.render.mime import Picture
-from buildbot_bench.render.plots import HistoryMark, HistoryMarkKind, HistoryPoint
-from buildbot_bench.workflow import Mail
+from buildbot_bench.render.plots.history import HistoryMark, HistoryMarkKind, HistoryPoint
+from buildbot_bench.workflow.settings import Mail
 
 _LOG = Logger()
 

@@ -10,8 +10,9 @@ from twisted.logger import Logger
 
 from buildbot_bench.core.cron import WEEK_S, last_weekly
 from buildbot_bench.core.errors import BenchError
-from buildbot_bench.core.report import OpinionKind, Report
 from buildbot_bench.core.report.incident_mails import BreakageReport
+from buildbot_bench.core.report.model import Report
+from buildbot_bench.core.report.opinions import OpinionKind
 from buildbot_bench.plugin.db.finding_rows import ReportRow, SearchRow
 from buildbot_bench.plugin.db.outbox import RECOVERY_KEY
 from buildbot_bench.plugin.db.states import ReportState
@@ -26,7 +27,7 @@ from buildbot_bench.plugin.queries.breakage_views import breakage_report, recove
 from buildbot_bench.plugin.queries.incidents import is_of_improvement
 from buildbot_bench.plugin.queries.reports import report_of
 from buildbot_bench.render.message import compose_digest, parse_address
-from buildbot_bench.workflow import Mail
+from buildbot_bench.workflow.settings import Mail
 
 
 async def write_breakages(farm: Farm, mail: Mail) -> None:

@@ -10,7 +10,11 @@ from typing import Any
 from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.errors import BenchError, InfraError, UsageError
 from buildbot_bench.core.links import Links
-from buildbot_bench.core.report import CommitContrast, against_predecessor, newest_measured
+from buildbot_bench.core.report.predecessor import (
+    CommitContrast,
+    against_predecessor,
+    newest_measured,
+)
 from buildbot_bench.core.revision import SHA_LENGTH, Revision
 from buildbot_bench.core.sample import Sample
 from buildbot_bench.history import MirrorHistory

@@ -6,11 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from buildbot_bench.core.compare import (
-    BootLog,
-    ImageBoots,
-    SeriesValues,
-    VariantPlan,
+from buildbot_bench.core.compare.directory import BootLog
+from buildbot_bench.core.compare.model import SeriesValues
+from buildbot_bench.core.compare.schedule import ImageBoots, VariantPlan
+from buildbot_bench.core.compare.variants import (
     left_out,
     of_newest_epoch,
     recorded_boots,

@@ -8,21 +8,18 @@ from typing import Any
 
 from buildbot_bench.api.answers import ComparisonSummary, HeldPatch, Nouns, VariantShown
 from buildbot_bench.api.states import AbTestState
-from buildbot_bench.core.compare import (
+from buildbot_bench.core.compare.directory import parts, published_series
+from buildbot_bench.core.compare.model import (
     ComparedVariant,
     ComparisonReport,
     SeriesValues,
-    compose_comparison,
-    markdown,
-    outcome_of,
-    parts,
-    published_series,
-    set_ups,
-    text,
     title_of,
 )
+from buildbot_bench.core.compare.published import set_ups
+from buildbot_bench.core.compare.report import compose_comparison, outcome_of
+from buildbot_bench.core.compare.text import markdown, text
 from buildbot_bench.core.json_model import to_json
-from buildbot_bench.core.model import Noise
+from buildbot_bench.core.model.noise import Noise
 from buildbot_bench.core.sharing import WaitForBuild, WaitForDecision, what_it_waits_for
 from buildbot_bench.core.variant import parse_recipe
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow

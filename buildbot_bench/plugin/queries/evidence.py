@@ -17,7 +17,7 @@ from buildbot_bench.core.evidence import (
     usual_build_s,
 )
 from buildbot_bench.core.item import ItemUnderTest, is_randomised, item_of, shared_item
-from buildbot_bench.core.report import AppliedFix
+from buildbot_bench.core.report.model import AppliedFix
 from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.core.sample import Sample
 from buildbot_bench.core.search import Costs, Evidence, SearchPolicy

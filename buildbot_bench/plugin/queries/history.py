@@ -17,7 +17,8 @@ from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.evidence import comparable_samples
 from buildbot_bench.core.json_model import to_json
-from buildbot_bench.core.model import Noise, learn
+from buildbot_bench.core.model.learn import learn
+from buildbot_bench.core.model.noise import Noise
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.sample import PPS, Metric
 from buildbot_bench.core.search import Step

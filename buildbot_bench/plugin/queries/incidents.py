@@ -8,14 +8,14 @@ from dataclasses import replace
 
 from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.evidence import comparable_samples
-from buildbot_bench.core.incident import (
+from buildbot_bench.core.incident.confirmation import Standing
+from buildbot_bench.core.incident.relation import (
     AlarmedSeries,
-    Standing,
     information_per_second,
     may_share_a_change,
 )
-from buildbot_bench.core.judge import Direction
-from buildbot_bench.core.model import learn
+from buildbot_bench.core.judge.model import Direction
+from buildbot_bench.core.model.learn import learn
 from buildbot_bench.core.sample import Sample
 from buildbot_bench.core.search import Slope, Step
 from buildbot_bench.plugin.db.finding_rows import IncidentSeriesRow, NewSearch, SearchRow

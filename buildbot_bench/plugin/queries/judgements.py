@@ -7,9 +7,10 @@ from typing import Any
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.evidence import comparable_samples
-from buildbot_bench.core.judge import Said, Settled, noise_by_marks
-from buildbot_bench.core.report import Opinion, OpinionKind, TrackRecord
+from buildbot_bench.core.judge.marks import noise_by_marks
+from buildbot_bench.core.judge.model import Said, Settled
 from buildbot_bench.core.report.marked import describe_marks
+from buildbot_bench.core.report.opinions import Opinion, OpinionKind, TrackRecord
 from buildbot_bench.core.search import Step
 from buildbot_bench.plugin.db.branches import Segment, is_on
 from buildbot_bench.plugin.db.finding_rows import JudgementRow, MarkRow, SearchRow

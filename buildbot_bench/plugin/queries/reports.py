@@ -8,8 +8,10 @@ from twisted.logger import Logger
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.item import ItemUnderTest, item_of
-from buildbot_bench.core.judge import Said
-from buildbot_bench.core.report import Context, ProbeRecord, Report, Setting, compose
+from buildbot_bench.core.judge.model import Said
+from buildbot_bench.core.report.compose import compose
+from buildbot_bench.core.report.context import Context
+from buildbot_bench.core.report.model import ProbeRecord, Report, Setting
 from buildbot_bench.core.report.stated import NOTHING_STATED, StatedChanges, estimates
 from buildbot_bench.core.report.steps import state_changes
 from buildbot_bench.core.run_times import RunTimes

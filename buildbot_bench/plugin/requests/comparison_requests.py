@@ -8,7 +8,7 @@ from typing import Any
 from buildbot_bench.api.requests import MOST_BOOTS, ComparisonQuestion, Extension
 from buildbot_bench.api.states import AbTestState
 from buildbot_bench.core.branches import branch_in
-from buildbot_bench.core.compare import (
+from buildbot_bench.core.compare.variants import (
     Identity,
     check_identities,
     check_written,

@@ -18,7 +18,7 @@ from buildbot_bench.archives.contents import contents_apart
 from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageError
 from buildbot_bench.core.limits import KERNEL_ARCHIVE, ArchiveBudget, spoken
 from buildbot_bench.core.read_files import MOST_BYTES, SUFFIX, parse_read_files
-from buildbot_bench.plugin.artefacts import BLOCK_BYTES, ArtefactMissingError
+from buildbot_bench.plugin.artefacts.place import BLOCK_BYTES, ArtefactMissingError
 from buildbot_bench.plugin.buildbot_fixes.restartable import Restartable
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow, ProfileRow
 from buildbot_bench.plugin.db.states import ImageState

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from buildbot_bench.core.compare import sensitivity
+from buildbot_bench.core.compare.sensitivity import sensitivity
 from buildbot_bench.core.compare.verdict import VerdictTerms, Worse, compare_sides
 
 TRIALS = 60

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from buildbot_bench.core.compare import Identity, check_identities, check_written
+from buildbot_bench.core.compare.variants import Identity, check_identities, check_written
 from buildbot_bench.core.errors import UsageError
 
 

@@ -14,13 +14,9 @@ from statistics import median
 
 import pytest
 
-from buildbot_bench.core.compare import (
-    BootLog,
-    ComparedVariant,
-    SeriesValues,
-    compose_comparison,
-    result_files,
-)
+from buildbot_bench.core.compare.directory import BootLog, result_files
+from buildbot_bench.core.compare.model import ComparedVariant, SeriesValues
+from buildbot_bench.core.compare.report import compose_comparison
 from buildbot_bench.core.sample import PPS
 from buildbot_bench.lab.pktgen import Reading, parse_receiver
 

@@ -20,10 +20,10 @@ from buildbot_bench.core.compare.verdict import (
     Worse,
     compare_sides,
 )
-from buildbot_bench.core.contrast import MoreOfEach
+from buildbot_bench.core.contrast.needed import MoreOfEach
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.model import Noise, learn
-from buildbot_bench.core.model.noise import counted
+from buildbot_bench.core.model.learn import learn
+from buildbot_bench.core.model.noise import Noise, counted
 
 LEARNT = Noise(
     sigma_run=0.009,

@@ -14,7 +14,7 @@ from buildbot_bench.core.compare.verdict import (
     WithinLayoutLuck,
     Worse,
 )
-from buildbot_bench.core.contrast import MOST, MoreOfEach
+from buildbot_bench.core.contrast.needed import MOST, MoreOfEach
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from buildbot_bench.core.health import (
+from buildbot_bench.core.health.workload import (
     Attempt,
     BrokenWorkload,
     Doubted,

@@ -6,14 +6,8 @@ from collections.abc import Iterable
 
 import pytest
 
-from buildbot_bench.core.incident import (
-    BrokenTip,
-    Mended,
-    Trial,
-    TrialOutcome,
-    broken_tip,
-    mended,
-)
+from buildbot_bench.core.incident.breakage import broken_tip, mended
+from buildbot_bench.core.incident.model import BrokenTip, Mended, Trial, TrialOutcome
 
 WORKS, BROKEN, HIDDEN, LOST = TrialOutcome
 

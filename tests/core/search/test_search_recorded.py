@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import buildbot_bench.demo
-from buildbot_bench.core.model import learn
+from buildbot_bench.core.model.learn import learn
 from buildbot_bench.core.sample import Iteration, Sample
 from buildbot_bench.core.search import Answer, Costs, Evidence, Measure, Measurement, plan
 from buildbot_bench.core.search.model import SearchPolicy

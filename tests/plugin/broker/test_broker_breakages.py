@@ -6,7 +6,7 @@ from email import message_from_bytes, policy
 
 import pytest
 
-from buildbot_bench.core.incident import Ending
+from buildbot_bench.core.incident.model import Ending
 from buildbot_bench.plugin.broker.breakages import Breakages
 from buildbot_bench.plugin.db.states import SearchKind
 from buildbot_bench.plugin.outbox.summary_mails import write_breakages

@@ -10,9 +10,10 @@ from buildbot.process.properties import Properties
 from twisted.internet import reactor, task
 
 from buildbot_bench.api.requests import ComparisonQuestion
-from buildbot_bench.core.compare import result_files, text
+from buildbot_bench.core.compare.directory import result_files
+from buildbot_bench.core.compare.text import text
 from buildbot_bench.core.json_model import to_json
-from buildbot_bench.core.profile import parse_folded, parse_pmc_graph
+from buildbot_bench.core.profile.formats import parse_folded, parse_pmc_graph
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.plugin.broker.captures import MAX_ATTEMPTS, CaptureRequests
 from buildbot_bench.plugin.broker.issue import Issuer

@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from buildbot_bench.api.requests import ComparisonQuestion, Extension
-from buildbot_bench.core.compare import BootLimits
+from buildbot_bench.core.compare.schedule import BootLimits
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.wire import ONE_IMAGE
 from buildbot_bench.plugin.broker.ab_tests import AbTests

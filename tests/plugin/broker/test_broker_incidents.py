@@ -8,7 +8,7 @@ from email import message_from_bytes, policy
 
 import pytest
 
-from buildbot_bench.core.incident import Standing
+from buildbot_bench.core.incident.confirmation import Standing
 from buildbot_bench.core.search import Answer, Slope, SlopePart
 from buildbot_bench.plugin.broker.alarms import search_of
 from buildbot_bench.plugin.broker.follow_ups import search_for

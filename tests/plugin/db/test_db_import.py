@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from buildbot_bench.core.model import learn
+from buildbot_bench.core.model.learn import learn
 from buildbot_bench.history import MirrorHistory, mirror_path
 from buildbot_bench.plugin.db.rows import NewCommit
 from buildbot_bench.plugin.db.schema import METADATA

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from buildbot_bench.core.incident import Standing
+from buildbot_bench.core.incident.confirmation import Standing
 from buildbot_bench.plugin.db.finding_rows import NewIncidentSeries
 from tests.fakes.database import sha
 

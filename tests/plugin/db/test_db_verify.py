@@ -16,7 +16,7 @@ from uuid import uuid4
 import pytest
 import sqlalchemy as sa
 
-from buildbot_bench.core.incident import Breakage, Ending
+from buildbot_bench.core.incident.model import Breakage, Ending
 from buildbot_bench.core.neutral import digest_of_files
 from buildbot_bench.demo.command import main
 from buildbot_bench.demo.verifying import verify

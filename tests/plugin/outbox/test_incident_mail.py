@@ -6,7 +6,7 @@ from email import message_from_bytes, policy
 
 import pytest
 
-from buildbot_bench.core.incident import Breakage, Ending
+from buildbot_bench.core.incident.model import Breakage, Ending
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.plugin.db.finding_rows import Recovery
 from buildbot_bench.plugin.db.states import ReportState

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from buildbot_bench.core.model import Noise
+from buildbot_bench.core.model.noise import Noise
 from buildbot_bench.plugin.db.series import PointRow
 from buildbot_bench.plugin.queries.history import bands
 

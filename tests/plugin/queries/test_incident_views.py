@@ -6,7 +6,7 @@ import pytest
 
 from buildbot_bench.api.requests import MoreBoots
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.incident import Breakage, Ending
+from buildbot_bench.core.incident.model import Breakage, Ending
 from buildbot_bench.plugin.db.finding_rows import Recovery
 from buildbot_bench.plugin.pages.application import state
 from buildbot_bench.plugin.queries.commit_views import commit_in_search

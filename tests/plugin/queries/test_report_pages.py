@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from buildbot_bench.core.incident import Breakage, Ending
+from buildbot_bench.core.incident.model import Breakage, Ending
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.plugin.farm.calculating import use
 from buildbot_bench.plugin.queries.overview import report_page

@@ -80,7 +80,7 @@ async def test_a_probe_that_gave_nothing_stands_there_with_its_reason(past, farm
 
 
 SECTIONS = """\
-from buildbot_bench.core.report import AddedSection
+from buildbot_bench.core.report.model import AddedSection
 
 
 def weather(report):
