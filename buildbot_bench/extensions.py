@@ -52,11 +52,7 @@ def registered(group: str) -> dict[str, EntryPoint]:
 
 
 def load(point: EntryPoint) -> Any:
-    """Import what an entry point names.
-
-    Raises:
-        UsageError: it cannot be imported; the message names the entry point and why.
-    """
+    """Import what an entry point names."""
     try:
         return point.load()
     except Exception as error:

@@ -163,11 +163,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _parse(argv: list[str]) -> _Arguments | str:
-    """Read the command line; a text to be printed for a plea for help or for the version.
-
-    Raises:
-        _OptionError: For a bad command line.
-    """
+    """Read the command line; a text to be printed for a plea for help or for the version."""
     try:
         flags, files = getopt.getopt(argv, "AC:c:d:nPqsw:", ["help", "version"])
     except getopt.GetoptError as error:

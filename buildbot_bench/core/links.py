@@ -85,11 +85,7 @@ _TAKEN = {"file_url": {"path", "commit", "line"}}
 
 
 def check_template(template: str, name: str) -> str:
-    """The template of a field of `Links`, unchanged.
-
-    Raises:
-        UsageError: It is no http or https URL, lacks its place, or has others.
-    """
+    """The template of a field of `Links`, unchanged."""
     needed = _NEEDED[name]
     places = set(_PLACE.findall(template))
     plain = _PLACE.sub("0", template)

@@ -41,11 +41,7 @@ def write_manifest(manifest: Manifest) -> str:
 
 
 def parse_manifest(text: str) -> Manifest:
-    """Read a manifest.
-
-    Raises:
-        UsageError: For what is none, or one of a newer format.
-    """
+    """Read a manifest."""
     try:
         fields = json.loads(text)
     except (ValueError, RecursionError) as error:

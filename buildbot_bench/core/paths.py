@@ -62,9 +62,6 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
     `*` stands for any run of characters but "/", `**` for any run, `**/` for any directories or
     none, `[a-z]` for one character; `?` allows zero or one and `+` one or more of the character
     before it; a backslash makes the next character plain. (GitHub's "filter pattern cheat sheet".)
-
-    Raises:
-        UsageError: When it is none.
     """
     try:
         return re.compile(

@@ -144,11 +144,7 @@ def format_event(event: Event) -> str:
 
 
 def parse_event(line: str) -> Event:
-    """Read one line that `format_event` wrote.
-
-    Raises:
-        InfraError: For what is none.
-    """
+    """Read one line that `format_event` wrote."""
     try:
         fields: dict[str, Any] = json.loads(line)
         version = fields.pop("v")

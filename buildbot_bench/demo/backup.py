@@ -86,11 +86,7 @@ def make_backup(place: FarmPlace, target: Path, *, artefacts: bool, testbeds: Pa
 
 
 def _settings(place: FarmPlace, testbeds: Path | None) -> Iterator[tuple[str, Path]]:
-    """What a farm is set up by, each with its name in the backup.
-
-    Raises:
-        UsageError: Its bench.yml is not there, or a secret lies elsewhere.
-    """
+    """What a farm is set up by, each with its name in the backup."""
     if not place.workflow.is_file():
         raise UsageError(f"there is no {place.workflow}", hint="name it by --workflow FILE")
     yield "bench.yml", place.workflow

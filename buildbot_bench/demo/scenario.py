@@ -48,11 +48,7 @@ def run_demo(*, planted: str, expected: str, www_port: int, pb_port: int) -> int
 
 
 def _run(farm: LocalFarm, mails: Path, planted: str, started: float) -> None:
-    """Publish the history, keep the farm, and wait for the mail.
-
-    Raises:
-        InfraError: When the workflow sends no mail.
-    """
+    """Publish the history, keep the farm, and wait for the mail."""
     home, workflow = farm.plan.directory, farm.plan.workflow
     source = home / SOURCE
     _say(started, f"generating the kernel's history, {LABELS[0]} to {LABELS[-1]}")

@@ -178,11 +178,7 @@ class Job:
 def follow_to_the_end(
     job: Job, request: Request, artefact: Path, run: Callable[[], None]
 ) -> Iterator[Event]:
-    """Start or attach, and yield all events from the first; a runner that dies is replaced.
-
-    Raises:
-        InfraError: When runners keep dying.
-    """
+    """Start or attach, and yield all events from the first; a runner that dies is replaced."""
     seen = fruitless = 0
     while fruitless < _MOST_FRUITLESS:
         fruitless += 1

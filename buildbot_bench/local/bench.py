@@ -182,11 +182,7 @@ class Bench:
             self.await_build(0.0)
 
     def measure(self, image: StoredBuild, tell: Callable[[str], None]) -> None:
-        """Run a build once and store what came of it.
-
-        Raises:
-            InfraError: So many runs in a row gave nothing.
-        """
+        """Run a build once and store what came of it."""
         self._workshop.trim({image.id})
         began_s = time.monotonic()
         try:

@@ -48,9 +48,6 @@ class Revisions:
         `.` is the working tree as it lies there.
 
         Raises InfraError: git fails.
-
-        Raises:
-            UsageError: There is none.
         """
         if name == WORKING_TREE:
             return working_tree(self.git)

@@ -80,11 +80,7 @@ def write_message(
 
 
 def parse_address(text: str) -> Address:
-    """One mail address, with or without a name.
-
-    Raises:
-        UsageError: When it is none, or not in ASCII.
-    """
+    """One mail address, with or without a name."""
     address = Address()
     with suppress(ValueError, IndexError):  # several, none, or nonsense that trips the parser
         header = _POLICY.header_factory("To", text)

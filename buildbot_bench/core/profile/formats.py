@@ -97,9 +97,6 @@ def parse_folded(lines: Iterable[str], *, source: str) -> Profile:
     """Read what `format_folded` wrote; `source` names it in complaints.
 
     Folded stacks do not tell which event was counted.
-
-    Raises:
-        UsageError: For anything else, with the line, and for a text without a stack.
     """
     stacks: list[Stack] = []
     for number, line in enumerate(lines, start=1):

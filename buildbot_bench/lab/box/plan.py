@@ -99,11 +99,7 @@ def machines(home: Path, ssh_ports: Mapping[str, int]) -> tuple[Machine, ...]:
 
 
 def link_socket(home: Path, machine: str, link: str) -> Path:
-    """The socket at which a machine receives the frames of a link.
-
-    Raises:
-        UsageError: The path is longer than a socket's can be.
-    """
+    """The socket at which a machine receives the frames of a link."""
     path = home / "links" / f"{link}.{machine}"
     if len(bytes(path)) > _LONGEST_SOCKET:
         raise UsageError(

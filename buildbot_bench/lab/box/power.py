@@ -29,11 +29,7 @@ def is_on(machine: Machine) -> bool:
 
 
 def switch_on(home: Path, box: LabBox, machine: Machine) -> None:
-    """Start QEMU for a machine of the box in `home`, unless it runs.
-
-    Raises:
-        InfraError: QEMU does not start.
-    """
+    """Start QEMU for a machine of the box in `home`, unless it runs."""
     if is_on(machine):
         return
     command = [str(qemu(box.program, machine.home)), *_FIXED, "-accel", box.accelerator]

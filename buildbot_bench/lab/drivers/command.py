@@ -74,9 +74,6 @@ class CommandDriver:
         """Unpack the artefact into a fresh directory; nothing is started yet.
 
         UntestableRevision comes of what cannot be unpacked.
-
-        Raises:
-            InfraError: There is no room.
         """
         self._said = ""
         self._remove()

@@ -155,11 +155,7 @@ class EmbeddedDriver:
             raise UntestableRevision(f"the kernel {how} when it booted")
 
     def verify(self) -> None:
-        """Compare the digest of the program that the process runs.
-
-        Raises:
-            InfraError: When another one runs.
-        """
+        """Compare the digest of the program that the process runs."""
         running = _digest_of_process(self._running.pid(KERNEL)) or sha256(self._kernel)
         if running != self._digest:
             raise InfraError(f"the DUT runs {running[:12]}, not {self._digest[:12]}")

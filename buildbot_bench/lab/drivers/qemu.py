@@ -135,11 +135,7 @@ class QemuDriver:
             raise UntestableRevision("the kernel does not say on its console which one it is")
 
     def blast(self, workload: str) -> Blast:
-        """Send the traffic: packets per second, or instructions per packet by function.
-
-        Raises:
-            InfraError: For an unknown workload.
-        """
+        """Send the traffic: packets per second, or instructions per packet by function."""
         if workload not in self.workloads():
             raise InfraError(f"no such workload: {workload}")
         try:

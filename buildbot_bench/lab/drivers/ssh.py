@@ -142,11 +142,7 @@ class SshDriver:
                 verify_kernel(self._dut, self._settings.dut, archive)
 
     def blast(self, workload: str) -> Blast:
-        """Send the workload's traffic once; the value is in pps.
-
-        Raises:
-            InfraError: When the run is no measurement, and that is not the kernel's fault.
-        """
+        """Send the workload's traffic once; the value is in pps."""
         facts = self._facts_of_the_boot()
         logs = self._run(workload)
         alive = self._machine().look()

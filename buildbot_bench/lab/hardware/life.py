@@ -37,9 +37,6 @@ class Life:
         """Boot a copy of the known-good kernel as kernels under test are.
 
         Without this a loader that does not heed nextboot.conf would make all revisions untestable.
-
-        Raises:
-            InfraError: If it fails.
         """
         self._machine.tell("seeing whether the known-good kernel boots in the same way")
         copy = self._choice.copy_known_good()
@@ -58,11 +55,7 @@ class Life:
         return self._machine.reach(before, wanted)
 
     def recover(self) -> None:
-        """See that the known-good kernel runs and is ready.
-
-        Raises:
-            InfraError: When it is not.
-        """
+        """See that the known-good kernel runs and is ready."""
         self._machine.tell(f"going back to the known-good kernel of {self._machine.remote.address}")
         self._machine.console.mark()
         before = self._machine.look()

@@ -69,11 +69,7 @@ class RemoteProcess:
         return False
 
     def stop(self) -> None:
-        """End it. A second call does nothing.
-
-        Raises:
-            InfraError: When it cannot be ended.
-        """
+        """End it. A second call does nothing."""
         if self.ended():
             return
         try:

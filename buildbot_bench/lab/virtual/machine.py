@@ -122,11 +122,7 @@ class VirtualMachine:
 
 
 def qemu(program: str, home: Path) -> Path:
-    """A link to QEMU by which it is started: leftovers of this testbed are known by its place.
-
-    Raises:
-        InfraError: When there is no such program.
-    """
+    """A link to QEMU by which it is started: leftovers of this testbed are known by its place."""
     found = shutil.which(program)
     if found is None:
         raise InfraError(

@@ -59,11 +59,7 @@ class PluginTracer:
         self._plugin.clear()
 
     def read(self) -> Executed:
-        """Its counts.
-
-        Raises:
-            InfraError: When nothing was executed.
-        """
+        """Its counts."""
         if not (executed := self._plugin.read()):
             raise InfraError("QEMU's plugin counted no instruction", hint="see `bench-lab check`")
         return executed

@@ -67,11 +67,7 @@ class Wires:
             return
 
     def send_burst(self) -> float:
-        """Send one burst through the DUT; returns how long it took, in seconds.
-
-        Raises:
-            Lost: When it does not come back as it should.
-        """
+        """Send one burst through the DUT; returns how long it took, in seconds."""
         self._receiver.settimeout(self._stall_s)
         began_s = time.perf_counter()
         answer = self._exchange()

@@ -156,11 +156,7 @@ class Artefacts:
         await deferToThread(keeper.move, incoming, artefact.digest)
 
     async def local(self, digest: str) -> Path:
-        """A file with the artefact, on this master's disk.
-
-        Raises:
-            ArtefactMissingError: No place has it.
-        """
+        """A file with the artefact, on this master's disk."""
         for here in (self._disk, self._copies):
             if await here.size(digest) is not None:
                 here.path(digest).touch()  # it is needed: a copy stays for another day

@@ -59,11 +59,7 @@ class FarmHistory:
         return self.place(written)[0]
 
     def named(self, name: str) -> str:
-        """The repository that bench.yml calls so: what its branches have in front.
-
-        Raises:
-            UsageError: There is none.
-        """
+        """The repository that bench.yml calls so: what its branches have in front."""
         if name in self._names:
             return self._names[name]
         raise UsageError(f"there is no repository {quoted(name)}", hint=self._known())

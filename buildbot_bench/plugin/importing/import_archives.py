@@ -216,9 +216,6 @@ def _booted(history: MirrorHistory, group: Group) -> Revision:
     """The revision of the farm's branches.
 
     A count of commits, as in n257521, is another commit on each branch: the hash tells which.
-
-    Raises:
-        UsageError: Another commit was booted.
     """
     try:
         revision = history.resolve(group.revision)
@@ -236,11 +233,7 @@ def _booted(history: MirrorHistory, group: Group) -> Revision:
 
 
 def _branch(engine: sa.Engine, source: Source, revision: Revision) -> str:
-    """The branch of the farm that has a revision; of several the one that it watched first.
-
-    Raises:
-        UsageError: None of them has it.
-    """
+    """The branch of the farm that has a revision; of several the one that it watched first."""
     carriers = [branch_in(source.key, name) for name in source.history.carriers(revision.sha)]
     with engine.connect() as conn:
         seen = [row.name for row in branches(conn) if row.name in carriers]

@@ -198,11 +198,7 @@ def must_be_empty(url: sa.URL) -> None:
 
 
 def _run(program: str, url: sa.URL, *arguments: str) -> None:
-    """Run a program of PostgreSQL's on a database.
-
-    Raises:
-        InfraError: It is not installed, takes too long, or refuses.
-    """
+    """Run a program of PostgreSQL's on a database."""
     try:
         done = subprocess.run(  # noqa: S603 - a list of our own making
             [program, "--no-password", f"--dbname={_conninfo(url)}", *arguments],
