@@ -14,6 +14,7 @@ from buildbot_bench.core.report.model import AppliedFix, ProbeRecord, Report, Se
 from buildbot_bench.core.report.one_layout import NOT_HEEDED, one_layout
 from buildbot_bench.core.report.stages import replay_stages, runners_up
 from buildbot_bench.core.revision import RevisionRange
+from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.local.bisecting import Found
 from buildbot_bench.local.campaign import LocalSearch
 from buildbot_bench.local.fixes import Carried
@@ -67,12 +68,7 @@ def probe_records(known: Known) -> list[ProbeRecord]:
             serial=serial,
             label=_revision_of(known, images[one.image_id]),
             image=images[one.image_id].ordinal,
-            value=one.value,
-            unit=one.unit,
-            failure=one.failure,
-            at_s=one.at_s,
-            duration_s=one.duration_s,
-            times=one.times,
+            **shared(ProbeRecord, one),
         )
         for serial, one in enumerate(known.iterations, start=1)
     ]

@@ -22,6 +22,7 @@ from buildbot_bench.core.model.noise import Noise
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.sample import PPS, Metric
 from buildbot_bench.core.search import Step
+from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.plugin.db.branches import is_on
 from buildbot_bench.plugin.db.finding_rows import MarkRow, SearchRow
 from buildbot_bench.plugin.db.series import PointRow
@@ -49,13 +50,7 @@ def revision_json(revision: Revision) -> Json:
 
 def revision_shown(revision: Revision) -> RevisionShown:
     """A revision as one end of a range."""
-    return RevisionShown(
-        label=revision.label,
-        sha=revision.sha,
-        position=revision.position,
-        subject=revision.subject,
-        author=revision.author,
-    )
+    return RevisionShown(**shared(RevisionShown, revision))
 
 
 # So many revisions teach the noise well enough; all of a long history would cost seconds.

@@ -17,6 +17,7 @@ from buildbot_bench.core.report.steps import state_changes
 from buildbot_bench.core.run_times import RunTimes
 from buildbot_bench.core.sample import PPS, Metric
 from buildbot_bench.core.search import Answer
+from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.rows import ImageRow, IterationRow, ProbeRow
 from buildbot_bench.plugin.farm import Farm
@@ -137,12 +138,7 @@ def _records(
             serial=serial,
             label=image.label,
             image=image.ordinal,
-            value=row.value,
-            unit=row.unit,
-            failure=row.failure,
-            at_s=row.at_s,
-            duration_s=row.duration_s,
-            times=RunTimes.heard(row.times),
+            **shared(ProbeRecord, row) | {"times": RunTimes.heard(row.times)},
         )
         for row in iterations
         if row.is_primary
