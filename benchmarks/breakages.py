@@ -4,8 +4,6 @@ Each row has rates of failing before the culprit and from it on. Seeds below 100
 100000` gives others to develop with.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass

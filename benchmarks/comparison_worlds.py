@@ -5,8 +5,6 @@ model's constants: images of one code scatter normally, boots of an image as tho
 builds.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field

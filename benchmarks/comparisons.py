@@ -6,8 +6,6 @@ where images of one code vary by 1.6 % and boots as that APU2's. Results go to
 benchmarks/out/comparisons.txt and comparisons.json.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import math

@@ -6,8 +6,6 @@ has counted: with the culprit among the commits that moved its figure, and elsew
 the reliability of a confirmation where images differ by more than the search assumes.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor

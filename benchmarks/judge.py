@@ -3,8 +3,6 @@
 Results go to benchmarks/out/judge.txt and judge.json. --series FILE judges series of one's own.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -3,8 +3,6 @@
 The truth is hidden from the judge, and all draws come from one seeded generator.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 

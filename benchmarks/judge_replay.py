@@ -7,8 +7,6 @@ nothing new. So `fresh` is 4, or what the usual number of boots leaves after the
 are no second images. The noise is learnt from the builds before, each counted once.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Callable, Sequence

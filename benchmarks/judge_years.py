@@ -4,8 +4,6 @@ A year has no end here: commits are counted. Each row is a dictionary for the JS
 randomness comes from the seed.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace

@@ -7,8 +7,6 @@ boot that ended, one a commit that came. The tables are SQLite's, asked in threa
 the master is a stand-in.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -4,8 +4,6 @@ Each constant of the model's table, alone; the labs are the same for each, so th
 paired. A share is halved and doubled in its odds, and stays one.
 """
 
-from __future__ import annotations
-
 import argparse
 import ast
 import inspect

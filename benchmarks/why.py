@@ -5,8 +5,6 @@ fresh captures and fresh levels, and composes what the mail says of them. It nee
 some minutes of one processor; without QEMU, virtual machines are left out.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import shutil

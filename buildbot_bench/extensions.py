@@ -7,8 +7,6 @@ one file and one line of its pyproject.toml:
     mine = "my_package.my_driver:MyDriver"
 """
 
-from __future__ import annotations
-
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 

@@ -1,7 +1,5 @@
 """No thread of the master calculates or draws: a function that does goes to another process."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.numeric_calls import Calls

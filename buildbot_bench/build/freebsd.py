@@ -4,8 +4,6 @@ See build(7), src.conf(5) and tools/build/make.py of the tree. `make.py` builds 
 clang and lld of the host. buildbot_bench/core/freebsd_releases.py says what which release needs.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The build of a FreeBSD kernel: configuration, tool chain, commands and archive."""
 
-from __future__ import annotations
-
 import platform
 import shlex
 import shutil

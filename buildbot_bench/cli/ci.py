@@ -1,7 +1,5 @@
 """The report of a search's outcome to GitHub's and GitLab's continuous integration."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass

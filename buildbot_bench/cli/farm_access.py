@@ -4,8 +4,6 @@ A farm's login may be kept in `buildbot-bench/<host>_<port>/<user>` under $XDG_C
 ~/.config, where `make farm` puts that of the farm it starts.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 from collections.abc import Mapping

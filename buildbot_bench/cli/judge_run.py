@@ -1,7 +1,5 @@
 """The run of `bench-judge`: series are read and judged, now or as a file grows, and reported."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -1,7 +1,5 @@
 """The command lines of searches and comparisons without a farm, parsed."""
 
-from __future__ import annotations
-
 import argparse
 import re
 import shlex

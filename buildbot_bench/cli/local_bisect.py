@@ -1,7 +1,5 @@
 """`bench-bisect --local`: search in a git repository and print the answer."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """`bench-compare --local`: compare revisions of a git repository side by side."""
 
-from __future__ import annotations
-
 import os
 
 from buildbot_bench.cli.answers import comparison_csv

@@ -1,7 +1,5 @@
 """The HTML page of a local search or comparison, with its plots."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from pathlib import Path
 

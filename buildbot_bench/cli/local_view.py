@@ -1,7 +1,5 @@
 """The display of a search without a farm, by the displays of the farm's command."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from buildbot_bench.api.answers import (

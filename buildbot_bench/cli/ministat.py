@@ -4,8 +4,6 @@ Where ministat would crash (infinite values, -w 1) it ends with a message instea
 status 2 of all other errors.
 """
 
-from __future__ import annotations
-
 import getopt
 import io
 import os

@@ -5,8 +5,6 @@ and the others' with the repository's name in front: `ports:main`. Patterns are 
 core.paths: `main`, `stable/*`, `releng/14.*`, `!stable/9`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 

@@ -1,7 +1,5 @@
 """Cron lines as in GitHub's `on.schedule`, and the last moment at which an event was due."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A search's evidence and policy, made of the images and boots of a farm or a local search."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count

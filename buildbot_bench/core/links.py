@@ -1,7 +1,5 @@
 """Web addresses of commits, reviews, diffs and files: templates filled with quoted values."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, fields, replace
 from urllib.parse import quote, urlsplit

@@ -1,7 +1,5 @@
 """The manifest of a kernel archive: the JSON file that a builder packs into it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field

@@ -4,8 +4,6 @@ pathspec reads git's patterns, which are others: of 33 examples of GitHub's and 
 otherwise (`*.js` matches in every directory, `?` and `+` repeat nothing, `sys` matches sys/kern.c).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

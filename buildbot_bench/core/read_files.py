@@ -5,8 +5,6 @@ tree and ends in a slash for a directory of which every file counts. A list that
 what may be missing from it cannot be presumed unread.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field

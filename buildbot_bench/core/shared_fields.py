@@ -1,7 +1,5 @@
 """The fields that two dataclasses share by name, to make the one of the other."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 from typing import Any
 

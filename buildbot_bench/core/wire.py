@@ -4,8 +4,6 @@ A job is one request for iterations of one kernel on one testbed and workload. A
 attaches again gets all events from the start, and must recognize iterations that it already has.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field

@@ -1,7 +1,5 @@
 """`bench-farm backup` and `restore`: copy a running farm, and make a farm of a copy."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -3,8 +3,6 @@
 Workers trust that authority alone, and no public one.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta

@@ -7,8 +7,6 @@ r311840 to r311853: most are innocent, one makes the kernel slow by about a quar
 compile, one crashes at start, and two change no byte of the program.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import tempfile

@@ -1,7 +1,5 @@
 """The directories and processes of a farm, and the manifest of a backup."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """The directories and the database of a farm, by command line and environment."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import shlex

@@ -3,8 +3,6 @@
 A farm that runs changes while it is read: only contradictions that two looks show are reported.
 """
 
-from __future__ import annotations
-
 import shutil
 import time
 from collections import Counter

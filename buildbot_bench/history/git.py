@@ -1,7 +1,5 @@
 """The git program, run without the user's settings, and the differences that it makes."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """The runner's process of one job, from its start to the job's last event."""
 
-from __future__ import annotations
-
 import signal
 import sys
 import time

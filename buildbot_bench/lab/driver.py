@@ -1,7 +1,5 @@
 """The interface of drivers, each of which operates one kind of testbed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

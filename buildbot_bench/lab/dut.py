@@ -8,8 +8,6 @@ The first failure latches: a DUT that failed does nothing but power off, so that
 is reported is the first one and not what followed from it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path

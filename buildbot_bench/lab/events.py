@@ -1,7 +1,5 @@
 """A job's file of events, appended by one runner, and the events as lines of text for a person."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Iterator

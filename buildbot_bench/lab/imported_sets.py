@@ -3,8 +3,6 @@
 A set is a directory: files for the DUT's root, or `dut/` and `refendpoint/` with files for each.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator, Mapping

@@ -12,8 +12,6 @@ if the old one died without a last event.
     jobs/ID/runner.lock    held by the runner as long as it lives
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

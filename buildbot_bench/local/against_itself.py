@@ -1,7 +1,5 @@
 """One revision measured against itself: the noise of runs and images, and what causes it."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Iterator

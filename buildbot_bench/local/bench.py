@@ -1,7 +1,5 @@
 """The builds and runs of one campaign, each stored when it ends."""
 
-from __future__ import annotations
-
 import platform
 import queue
 import threading

@@ -1,7 +1,5 @@
 """A local comparison of two to sixteen revisions, from its question to its report."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A local search that goes on inside the merges that it finds."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """The composition of a local search's report."""
 
-from __future__ import annotations
-
 import platform
 import shlex
 from collections.abc import Sequence

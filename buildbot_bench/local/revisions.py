@@ -1,7 +1,5 @@
 """The commits that a person means, and the chain of commits between two."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

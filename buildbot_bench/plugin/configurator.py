@@ -1,7 +1,5 @@
 """The Buildbot configuration of a workflow, which refuses unsafe log-ins and connections."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Reports, comparisons, judged series, glossary and badges as HTML and SVG, with their pictures."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Mails by the templates of their kinds: those of search reports, and all others."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from datetime import datetime

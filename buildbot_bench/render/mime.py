@@ -1,7 +1,5 @@
 """A text, its HTML and their pictures as one MIME message."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from contextlib import suppress

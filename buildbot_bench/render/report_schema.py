@@ -1,7 +1,5 @@
 """`python -m buildbot_bench.render.report_schema`: print the JSON Schema of a report."""
 
-from __future__ import annotations
-
 import json
 import sys
 

@@ -1,7 +1,5 @@
 """A report as plain text of 80 columns, for a mail's first part and for a terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 

@@ -4,8 +4,6 @@ The first one's branches keep their plain names, so that a farm that comes to wa
 repository keeps all measurements. The others' are called `ports:main`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

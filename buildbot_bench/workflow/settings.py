@@ -1,7 +1,5 @@
 """Settings in bench.yml: control images, links, mail, shares, storage, untrusted people."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Annotated, Any, Protocol, Self
 

@@ -1,7 +1,5 @@
 """What `make bench` says of comparisons: recorded neighbours, and simulated ones."""
 
-from __future__ import annotations
-
 import ast
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The bisection of `make test-freebsd`: its commits, its farm, and how its report is read."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """How constants are halved and doubled, and that workers see it."""
 
-from __future__ import annotations
-
 import inspect
 import json
 

@@ -1,7 +1,5 @@
 """What `python -m benchmarks why` counts as right, and that it reads what a report says."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

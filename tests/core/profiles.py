@@ -1,7 +1,5 @@
 """Profiles for tests: recorded ones, and small ones written as folded stacks."""
 
-from __future__ import annotations
-
 import gzip
 
 from buildbot_bench.core.profile.formats import parse_folded, parse_pmc_graph

@@ -1,7 +1,5 @@
 """Captures as pmcstat and gprof write them: what is read again is the same capture."""
 
-from __future__ import annotations
-
 import gzip
 
 import pytest

@@ -1,7 +1,5 @@
 """A step that one series showed is confirmed or denied by boots of both its sides on another."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass, field, replace
 

@@ -1,7 +1,5 @@
 """Which functions cost a packet more: a table of exact captures that sums to the whole change."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """A metric that counts the same at each boot: no spread, lower is better, and nothing breaks."""
 
-from __future__ import annotations
-
 import warnings
 from collections import Counter
 from collections.abc import Sequence

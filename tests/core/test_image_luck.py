@@ -1,7 +1,5 @@
 """How many images lie far off their code's level, as a testbed's own history tells."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import math

@@ -1,7 +1,5 @@
 """How far images of one revision lie apart: as history says, unless they plainly say otherwise."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

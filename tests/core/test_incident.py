@@ -1,7 +1,5 @@
 """Which alarms belong together, on which series they are searched, and what exact figures tell."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """What the judge says, and what it asks for before it says it."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

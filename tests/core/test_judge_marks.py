@@ -1,7 +1,5 @@
 """What people say of a change bears on the judge: expected begins a level, noise is no change."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

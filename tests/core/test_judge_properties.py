@@ -1,7 +1,5 @@
 """What holds of the judge whatever was measured."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

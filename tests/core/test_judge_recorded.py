@@ -1,7 +1,5 @@
 """The judge on the recorded years, as benchmarks.judge has it."""
 
-from __future__ import annotations
-
 from benchmarks.judge_replay import found, neighbours, read_series, replay, student
 from buildbot_bench.core.judge.model import JudgePolicy
 

@@ -1,7 +1,5 @@
 """What is learnt of a testbed's noise, and what is assumed."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

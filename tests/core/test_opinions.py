@@ -1,7 +1,5 @@
 """How often the robot was right, with an interval that holds for few cases."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.core.report.harmless import harmless

@@ -1,7 +1,5 @@
 """Where functions are: what a lab may tell, and the paths that git has."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """A commit against its predecessor: ministat's block whatever the verdict, of one epoch alone."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.core import ministat_text

@@ -1,7 +1,5 @@
 """What a capture says: how idle it is, where the busy cycles went, how two captures differ."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Captures as pmcstat writes them and folded stacks: read exactly, or refused with the line."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """What a report says of an answer: who is named, how sure it sounds, what stands as evidence."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """What stands behind a finding: checks, scope, setup, artefacts, cost and the replay_stages."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

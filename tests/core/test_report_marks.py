@@ -1,7 +1,5 @@
 """What people said of changes, in reports: expected steps are known, noise widens the spread."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

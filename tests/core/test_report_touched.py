@@ -1,7 +1,5 @@
 """What a report says of what its commits touch."""
 
-from __future__ import annotations
-
 from math import log2
 
 from buildbot_bench.core.json_model import to_json

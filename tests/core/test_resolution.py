@@ -1,7 +1,5 @@
 """The resolution of a metric, as it is seen and told, and the noise that rounding makes."""
 
-from __future__ import annotations
-
 from math import sqrt
 
 import numpy as np

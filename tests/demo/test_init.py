@@ -1,7 +1,5 @@
 """`bench-farm init`: whole files, each of its mode, that overwrite nothing and tell no secret."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

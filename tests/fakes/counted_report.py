@@ -1,7 +1,5 @@
 """A report on instructions per packet; costs and places are those of FreeBSD's own kernel."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from buildbot_bench.core.profile.model import EXECUTED, Profile, Stack

@@ -1,7 +1,5 @@
 """A driver whose boots go as a test says, and which records its calls."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 `WHOLE` is its workflow for make_farm: a control image, a gate, captures, artefacts that expire.
 """
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import replace
 

@@ -5,8 +5,6 @@ fbsd12-head.iflib on an AMD GX-412TC with Intel i210AT: the median of each itera
 surrounds them (digests, facts of the lab, other workloads and testbeds) is invented.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

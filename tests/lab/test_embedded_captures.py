@@ -1,7 +1,5 @@
 """Where an embedded kernel's processor time goes: sampled for real, and named by its symbols."""
 
-from __future__ import annotations
-
 import struct
 import subprocess
 

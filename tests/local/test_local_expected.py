@@ -1,7 +1,5 @@
 """What --dry-run tells of a search and a comparison: it builds and runs nothing."""
 
-from __future__ import annotations
-
 import json
 from itertools import count
 

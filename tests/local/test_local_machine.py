@@ -1,7 +1,5 @@
 """What the machine did to a build is not kept as a verdict on its revision."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading

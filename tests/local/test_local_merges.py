@@ -1,7 +1,5 @@
 """A local search goes on inside merges, and takes any OLD that shares history with NEW."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A local search finds what a farm's would, goes on where it was, and says what is wrong."""
 
-from __future__ import annotations
-
 import re
 import time
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What other packages add to a report stands in a local one, too."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from buildbot_bench.cli.local_bisect import bisect

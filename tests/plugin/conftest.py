@@ -1,7 +1,5 @@
 """A farm on a real database and a real repository, with a stand-in for Buildbot's master."""
 
-from __future__ import annotations
-
 import inspect
 import shutil
 from collections.abc import Callable, Coroutine, Iterator

@@ -1,7 +1,5 @@
 """A comparison as one page: what its text says, with its pictures in it, and harmless."""
 
-from __future__ import annotations
-
 from buildbot_bench.core.compare.model import ComparedVariant, ComparisonReport, SeriesValues
 from buildbot_bench.core.compare.report import compose_comparison
 from buildbot_bench.core.compare.text import explanation, headline, table

@@ -1,7 +1,5 @@
 """A report on a metric without spread is drawn and mailed as any other, and says what it is."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from buildbot_bench.core.model.noise import counted

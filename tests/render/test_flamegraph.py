@@ -1,7 +1,5 @@
 """Flame graphs: what is drawn, how a difference shows, and that names do no harm."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from xml.etree import ElementTree as ET
 

@@ -1,7 +1,5 @@
 """A flame graph in a real browser: it searches, zooms and takes keys, as a file and in a page."""
 
-from __future__ import annotations
-
 import json
 import re
 import threading

@@ -1,7 +1,5 @@
 """The mails about the lab: a testbed out of control, and that the farm is alive."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from datetime import UTC, datetime

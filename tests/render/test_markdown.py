@@ -1,7 +1,5 @@
 """The report as a comment: the same content, and nothing in it that a site takes for its own."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

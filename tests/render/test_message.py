@@ -1,7 +1,5 @@
 """The mail that carries a report: its headers, its two parts, and what it refuses."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import UTC, datetime
 from email import message_from_bytes, policy

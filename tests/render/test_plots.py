@@ -1,7 +1,5 @@
 """The pictures: what stands on them, in which colours and units, and that strangers add nothing."""
 
-from __future__ import annotations
-
 import struct
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """How a report reads, as text and as HTML; the golden files are the mails' two parts."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from html.parser import HTMLParser

@@ -1,7 +1,5 @@
 """The published schema is that of the reports which are written."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

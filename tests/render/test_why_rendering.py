@@ -1,7 +1,5 @@
 """Why it is slower, as a reader is told it: in text, HTML and Markdown."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """How instructions are counted: by a plugin of QEMU's or by its log, and in spite of a clock."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

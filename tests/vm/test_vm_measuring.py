@@ -1,7 +1,5 @@
 """What is measured on a virtual machine: packets per second, and instructions to the digit."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.core.profile.costs import compare_costs, price

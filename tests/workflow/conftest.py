@@ -1,7 +1,5 @@
 """Fixtures that read a text as bench.yml, or give the complaints about it line by line."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

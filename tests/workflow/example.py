@@ -1,7 +1,5 @@
 """The smallest workflow, from which the tests make the others."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from buildbot_bench.workflow.model import Workflow

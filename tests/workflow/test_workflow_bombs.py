@@ -1,7 +1,5 @@
 """A bench.yml that is small as it is written and large as it is read is refused in words."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from time import process_time
 

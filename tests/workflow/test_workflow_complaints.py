@@ -1,7 +1,5 @@
 """What a person reads who wrote bench.yml wrongly."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The control image in bench.yml: what may be said, what follows, what is refused."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.workflow.settings import Control

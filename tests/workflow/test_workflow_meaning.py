@@ -1,7 +1,5 @@
 """What bench.yml may say, and what becomes of it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Several repositories in bench.yml: what each is called, what builds it and what measures it."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.plugin.farm.series import all_series

@@ -1,7 +1,5 @@
 """What is published of bench.yml: the example, and the schema that editors read."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

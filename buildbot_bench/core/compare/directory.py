@@ -1,7 +1,5 @@
 """A comparison as result directories of the netbenches archive, one for each testbed."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """The report of a comparison as frozen dataclasses, with all text cleaned by `one_line`."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

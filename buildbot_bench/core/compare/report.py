@@ -1,7 +1,5 @@
 """The composition of a comparison's report from the boots of its variants."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain

@@ -8,8 +8,6 @@ balanced for the estimation of residual effects of treatments", Australian Journ
 Research A 2, 1949).
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """What comparisons on a machine can tell, and at what cost, by runs of one revision alone (A/A)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A comparison in words: verdicts, the outcome in one line, the report as text and Markdown."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 
 from buildbot_bench.core.compare.model import (

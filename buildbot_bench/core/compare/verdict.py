@@ -11,8 +11,6 @@ Where a side can have one image alone and no history gives the build noise, noth
 BEYOND_LAYOUT can be decided.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -11,8 +11,6 @@ the difference is a convolution of both sides'. It is averaged over the noise (`
 value weighted by its prior and by the likelihood of all images.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

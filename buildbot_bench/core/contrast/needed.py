@@ -14,8 +14,6 @@ Repeated looks add up errors. With looks at m, m/2, m/4 … images, each allowed
 last look's error, all looks together err at most twice as often as the last one.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 

@@ -5,8 +5,6 @@ The variances have scaled inverse chi-squared priors (A. Gelman et al., *Bayesia
 quadrature. An assumed build noise is wider (`wider_build`) with probability WIDER_WEIGHT.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

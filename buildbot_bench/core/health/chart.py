@@ -12,8 +12,6 @@ score of the same probability. A leap is one far score; a drift shows in the exp
 moving average of scores, with asymptotic standard deviation sqrt(weight / (2 - weight)).
 """
 
-from __future__ import annotations
-
 import math
 import sys
 from collections.abc import Sequence

@@ -9,8 +9,6 @@ Below BEYOND_LAYOUT both sides need two images each; a third decides between two
 a step that no majority of images shows (core.contrast.denial) is not confirmed.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

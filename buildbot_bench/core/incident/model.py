@@ -1,7 +1,5 @@
 """Breakages over positions 0..n: trials, evidence, policy, answers and rates of failing."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum

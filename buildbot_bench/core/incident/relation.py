@@ -4,8 +4,6 @@ Related series measure the same kernels: other workloads of one testbed, and oth
 same branch and configuration.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -14,8 +14,6 @@ e-value. The sum over all places is the Shiryaev-Roberts statistic: compared wit
 it alarms falsely at most once in A commits (J. Shin, A. Ramdas, A. Rinaldo, *E-detectors*, 2023).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The judge's verdict on a new sample: nothing, a suspicion, an alarm, or unfit."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace

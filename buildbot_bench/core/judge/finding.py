@@ -1,7 +1,5 @@
 """The strongest change of level in a segment of history, weighed against fresh boots."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

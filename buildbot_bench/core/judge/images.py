@@ -4,8 +4,6 @@ T. Mytkowicz et al., *Producing Wrong Data Without Doing Anything Obviously Wron
 measured how much the order of linking does.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Changes that people marked, as the judge and the noise of a history take them into account."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from buildbot_bench.core.judge.images import Image

@@ -6,8 +6,6 @@ side from the ones before it. So it reports a change a few revisions late, and n
 revisions do not show.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -15,8 +15,6 @@ only one judgement in `evidence_needed` reaches by chance, luck with images as r
 false alarms: _WAYS_TO_ERR), and fresh boots of both sides that show the change again.
 """
 
-from __future__ import annotations
-
 import math
 
 from scipy.special import ndtri

@@ -1,7 +1,5 @@
 """The images at the current level of a series, with which the newest images are compared."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from statistics import median

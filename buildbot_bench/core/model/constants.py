@@ -4,8 +4,6 @@ Code reads them as attributes of this module, so that `make bench` can halve and
 print how far the results move. `benchmarks/sensitivity.py` reads the texts below them.
 """
 
-from __future__ import annotations
-
 FAR_SHARE = 0.02
 """Share of images. Source: netbenches, 353 builds of seven year series against the six next to them
 between known changes: a normal for each series with a common uniform tail is most likely with 1.5

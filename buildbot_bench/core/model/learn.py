@@ -18,8 +18,6 @@ s known to nu degrees of freedom,
 nu + PRIOR_DF degrees of freedom. Far images (`image_luck`) are left out of the build noise.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

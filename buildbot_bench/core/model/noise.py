@@ -5,8 +5,6 @@ b ~ N(0, sigma_build²); a share `far_share` of the images lies far off (see `im
 logarithms a spread is a fraction of the level, for any unit.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from buildbot_bench.core.model import constants

@@ -3,8 +3,6 @@
 Samples stand for gprof's seconds; a function that calls itself counts once in each stack.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence

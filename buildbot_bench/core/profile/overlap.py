@@ -4,8 +4,6 @@ Functions match by name, which is no proof: compilers inline functions, and a ch
 moves cycles of functions that the commit does not name.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ pmcstat keeps the innermost frames only (`-z16`: sixteen). Where a change makes 
 more of them are whole, and unchanged code would seem to have moved.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace

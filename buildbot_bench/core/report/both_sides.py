@@ -1,7 +1,5 @@
 """Setup, artefacts, cost and scope on both sides of a step."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """A commit's files and lines within functions whose cost changed, cleaned by `one_line`."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Evidence beyond a search's own samples, at positions relative to the range's old end (0)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

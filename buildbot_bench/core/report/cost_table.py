@@ -1,7 +1,5 @@
 """The table of each function's cost per packet on both sides of a step, cleaned by `one_line`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The evidence in a report (checks, scope, facts, cost), with text cleaned by `one_line`."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 

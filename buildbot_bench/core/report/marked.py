@@ -1,7 +1,5 @@
 """Sentences on the changes that people marked in a series."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from buildbot_bench.core.judge.model import Said, Settled

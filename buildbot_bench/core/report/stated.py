@@ -1,7 +1,5 @@
 """The size of each step as stated when its search ended, for mails, pages and JSON."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """The steps of a report: commits in place of positions, and Student's t of both levels."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 

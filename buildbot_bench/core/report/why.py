@@ -1,7 +1,5 @@
 """The section of a report on where CPU cycles went, with text cleaned by `one_line`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Subjects, sentences and figures of a finding, in words."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from math import isfinite
 from statistics import fmean

@@ -5,8 +5,6 @@ separate them; more where boots may have two modes. Below BEYOND_LAYOUT two imag
 show the step, by a majority of votes (core.contrast.denial).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import log1p, sqrt
 

@@ -1,7 +1,5 @@
 """The writing of a new farm's files, without overwriting any, and the steps after it."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import shutil

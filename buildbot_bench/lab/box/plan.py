@@ -1,7 +1,5 @@
 """The machines of a box, their lab ports and links, and where each has its files."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

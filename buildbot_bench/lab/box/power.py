@@ -1,7 +1,5 @@
 """Power of a box's machines: QEMU's processes, started, asked and ended."""
 
-from __future__ import annotations
-
 import socket
 import time
 from collections.abc import Sequence

@@ -3,8 +3,6 @@
 Each is read from a recorded output of the tool in tests/data/command.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """The driver of testbeds that run a command; a boot is a freshly unpacked artefact."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -7,8 +7,6 @@ value is the kernel's rate per second of its own processor time, on a scale on w
 a third and more.
 """
 
-from __future__ import annotations
-
 import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ the other ends of the DUT's wires. A fault is the kernel's only when the known-g
 what the kernel under test did not.
 """
 
-from __future__ import annotations
-
 import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

@@ -7,8 +7,6 @@ between recorded ones, get the level of the newest earlier recorded revision wit
 its residuals. The draw depends on kernel, digest, workload and boot count alone.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

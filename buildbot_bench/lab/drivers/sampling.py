@@ -4,8 +4,6 @@ Call chains come from the C library's backtrace(3), names from nm(1): a function
 put into its caller has none of its own.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 import struct

@@ -4,8 +4,6 @@ A fault that looks like the kernel's is the kernel's only when the known-good ke
 ready and passes traffic. Otherwise the lab is at fault.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path

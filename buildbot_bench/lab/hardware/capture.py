@@ -4,8 +4,6 @@ pmcstat starts once the receiver counts packets: of the archive's captures of an
 began before the traffic and show little but the idle loop.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace

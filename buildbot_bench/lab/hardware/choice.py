@@ -1,7 +1,5 @@
 """The choice of the kernel that a machine boots once, by nextboot or a ZFS boot environment."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

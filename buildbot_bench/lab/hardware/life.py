@@ -1,7 +1,5 @@
 """One boot of the kernel under test on the DUT, verified, and the return to the known-good one."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision

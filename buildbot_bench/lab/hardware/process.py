@@ -4,8 +4,6 @@ It is stopped by the number that it was started under, never by its name. If nob
 stop it, timeout(1) does so on the host itself.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 import time

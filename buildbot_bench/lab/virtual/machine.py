@@ -5,8 +5,6 @@ its owner's alone. A machine that resets itself ends instead, so that a panic an
 seen, and each boot reads the kernel anew.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import socket

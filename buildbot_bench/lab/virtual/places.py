@@ -1,7 +1,5 @@
 """The source file and line at which each function begins, asked of an outside program."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -6,8 +6,6 @@ instruction. Blocks that were not run, or were wound back to run anew (accesses 
 once more for its end.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable

@@ -4,8 +4,6 @@ Both count alike. For a burst of FreeBSD 13.1 the plugin takes 7 ms and the log 
 QEMU may lack plugins, and a lab a compiler.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Protocol
 

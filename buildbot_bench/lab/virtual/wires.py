@@ -4,8 +4,6 @@ Sender and receiver go in lock-step: a burst is sent when the one before it is b
 burst from its socket at once, so that the guest, which sleeps meanwhile, finds all of it.
 """
 
-from __future__ import annotations
-
 import socket
 import time
 

@@ -4,8 +4,6 @@ The tables know the artefacts of a place, so a place need not list them: any ser
 GET, HEAD and DELETE will do.
 """
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 import time

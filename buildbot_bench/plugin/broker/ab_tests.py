@@ -1,7 +1,5 @@
 """The advance of running comparisons: builds, boots in turn, further images, and the end."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

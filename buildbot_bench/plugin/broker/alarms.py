@@ -1,7 +1,5 @@
 """The alarms that one incident explains, and the recoveries by which incidents end."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 

@@ -1,7 +1,5 @@
 """Searches for the commit that broke building or booting: start, trials, answer and end."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from itertools import count
 

@@ -1,7 +1,5 @@
 """The collection of requests that ended, and the repetition of lost ones."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from typing import Any
 

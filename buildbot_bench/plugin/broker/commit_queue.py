@@ -1,7 +1,5 @@
 """Requests for the boots of new commits, and by the schedules of bench.yml."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from twisted.logger import Logger

@@ -1,7 +1,5 @@
 """Consequences of alarms and of people's doubts: searches, or fresh boots of both sides."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from twisted.logger import Logger

@@ -1,7 +1,5 @@
 """The confirmation of an incident's step on its other series, or separate searches there."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from buildbot_bench.api.states import SearchState

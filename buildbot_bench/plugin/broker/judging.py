@@ -1,7 +1,5 @@
 """The judging of new samples, with fresh boots for suspicions and searches for alarms."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

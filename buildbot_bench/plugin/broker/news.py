@@ -1,7 +1,5 @@
 """Memory of what needs no second look: commits that were asked for, searches without news."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass

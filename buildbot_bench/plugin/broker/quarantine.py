@@ -1,7 +1,5 @@
 """Control images, quarantines, and whether a boot or a build may start next."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The next probe of each running search, or its answer, as `plan` gives it."""
 
-from __future__ import annotations
-
 from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.evidence import MAX_FRUITLESS
 from buildbot_bench.core.report.model import ReportKind

@@ -4,8 +4,6 @@ Until the workload works again, its series boots only kernels of good standing, 
 it blame no kernel.
 """
 
-from __future__ import annotations
-
 from twisted.logger import Logger
 
 from buildbot_bench.api.states import ProbeState

@@ -1,7 +1,5 @@
 """Rows of findings: incidents, judgements, searches, mails, marks, notices and quarantines."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Queries of judgements, searches and incidents, one by one and all of a period."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass
 

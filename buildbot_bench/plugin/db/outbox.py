@@ -1,7 +1,5 @@
 """Queries on mails and notices, each stored once and then delivered, and on marks of people."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from typing import Any
 

@@ -5,8 +5,6 @@ counts a row's changes: a change names the row that was read and is refused when
 no longer that one (compare-and-swap).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self

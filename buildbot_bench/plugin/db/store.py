@@ -1,7 +1,5 @@
 """The asynchronous methods, one transaction each, by which the plugin uses the tables."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

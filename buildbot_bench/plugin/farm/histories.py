@@ -4,8 +4,6 @@ Facts of a commit follow from its hash, so that any mirror with the commit may b
 branches belong to one repository.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass

@@ -5,8 +5,6 @@ looked up here. A search stands on one machine from its first boot to its last: 
 kind differ by more than the effect that a search looks for.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace

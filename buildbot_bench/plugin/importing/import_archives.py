@@ -1,7 +1,5 @@
 """`bench-import`: store a netbenches tree or an exported series as a testbed's past."""
 
-from __future__ import annotations
-
 import argparse
 import csv
 import math

@@ -1,7 +1,5 @@
 """Connections to a farm's database beside the master, and copies of the whole of it."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sqlite3

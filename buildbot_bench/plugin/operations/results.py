@@ -1,7 +1,5 @@
 """Invariants of images, artefacts, searches and mails."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

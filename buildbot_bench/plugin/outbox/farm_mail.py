@@ -1,7 +1,5 @@
 """Mails on the farm itself: each quarantine, and a weekly sign of life."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import UTC, datetime
 

@@ -1,7 +1,5 @@
 """Notices of culprits on GitHub: the status of a commit, and a comment."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ accepted or refused for good. An attempt that dies after the last byte may have 
 sending the same bytes again keeps the Message-ID, by which receivers drop doubles.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ A row is claimed before an attempt, so that two masters do not deliver it twice.
 it `sending` after its claim has run out knows that this attempt has died.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, Generic, TypeVar

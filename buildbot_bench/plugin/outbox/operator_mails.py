@@ -1,7 +1,5 @@
 """The mails to a farm's operators, at most one a day for each trouble."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from buildbot_bench.api.states import SearchState

@@ -1,7 +1,5 @@
 """Notices of culprits on Phabricator: comments on the reviews that a message names."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass

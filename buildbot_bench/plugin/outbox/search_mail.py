@@ -1,7 +1,5 @@
 """The mail of a search that found a culprit or failed: recipients, pictures and text."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """Mails of breakages, recoveries and improvements, and the weekly digest."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import replace
 from email import message_from_bytes, policy

@@ -3,8 +3,6 @@
 Buildbot's authorisation does not reach paths under /plugins/; pages act through REST.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Awaitable, Callable
 from importlib.metadata import version

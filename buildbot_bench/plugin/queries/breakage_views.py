@@ -1,7 +1,5 @@
 """Breakages and ends of incidents, as reports, pages and REST show them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Captures with their flame graphs and facts, for reports, pages and links."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from dataclasses import dataclass, replace

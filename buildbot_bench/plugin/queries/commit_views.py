@@ -1,7 +1,5 @@
 """Commits for pages: a commit's images and values, commit times, and the reviews it names."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The images and boots of a comparison."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The state, values and report of comparisons, for pages, REST and commands."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Evidence around a search's answer: other series, the tip, the lab's facts, the course."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 

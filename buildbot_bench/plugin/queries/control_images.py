@@ -1,7 +1,5 @@
 """The state of a testbed by its control image, for the broker, the Lab page and metrics."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby

@@ -1,7 +1,5 @@
 """The evidence and samples of a search's range, read from the tables and the mirror."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 

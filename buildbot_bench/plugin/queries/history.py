@@ -1,7 +1,5 @@
 """A series' history in compact arrays for a chart, with noise bands and marks."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise

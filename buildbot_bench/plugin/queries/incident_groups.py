@@ -1,7 +1,5 @@
 """Incidents with all searches that found the same culprit, on any series."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any

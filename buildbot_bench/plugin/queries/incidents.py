@@ -1,7 +1,5 @@
 """Incidents in the tables: the search that may explain an alarm, and open confirmations."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Judgements as REST shows them, and settled changes with people's marks."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 

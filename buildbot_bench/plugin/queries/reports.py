@@ -1,7 +1,5 @@
 """The report of an ended search, composed from the tables and the mirror on demand."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from twisted.logger import Logger

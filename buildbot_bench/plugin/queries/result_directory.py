@@ -1,7 +1,5 @@
 """The files of a comparison's result directory: texts, graphs and captures."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Mapping
 from statistics import fmean

@@ -1,7 +1,5 @@
 """Searches and their probes, as pages, REST and commands show them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict
 from statistics import fmean

@@ -1,7 +1,5 @@
 """Requests for comparisons: what they may hold, reuse and cost."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

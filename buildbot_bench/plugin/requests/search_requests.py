@@ -1,7 +1,5 @@
 """People's requests on searches: forecast, start, cancel, and more boots of a revision."""
 
-from __future__ import annotations
-
 from itertools import count
 from typing import Any
 from uuid import uuid4

@@ -1,7 +1,5 @@
 """Patches within the limits of who sends them, and what a written variant means."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

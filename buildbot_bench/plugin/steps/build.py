@@ -1,7 +1,5 @@
 """The steps of the kernel job: the checkout, a variant's patches, the `run:` scripts."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

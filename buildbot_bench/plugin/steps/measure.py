@@ -1,7 +1,5 @@
 """The steps that follow the lab's jobs for probes and captures, and store each result."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from buildbot.process.buildstep import BuildStep, ShellMixin

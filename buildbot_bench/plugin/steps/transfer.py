@@ -1,7 +1,5 @@
 """The steps that carry a kernel from a builder to the artefacts and on to a lab worker."""
 
-from __future__ import annotations
-
 import stat
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict

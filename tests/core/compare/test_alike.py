@@ -1,7 +1,5 @@
 """Which variants are one another again, said by farm and local comparison alike."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.core.compare.variants import no_op, same_as, why_one_image

@@ -1,7 +1,5 @@
 """What a comparison came to, for programs: its JSON keeps to the schema of its own types."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import fields
 

@@ -1,7 +1,5 @@
 """What a revision against itself says of comparisons is what these then take."""
 
-from __future__ import annotations
-
 import math
 import random
 

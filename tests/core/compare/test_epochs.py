@@ -1,7 +1,5 @@
 """Boots of two epochs never stand beside each other."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """A comparison boots the further images that its verdicts need, and none that they do not."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """What a comparison's report says of luck with layout, by what the series' history tells."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Seven variants as the archive published them, sixteen as it never did, and what is lacking."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

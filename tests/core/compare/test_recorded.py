@@ -1,7 +1,5 @@
 """A report says of recorded boots how many there are, and judges them without a history."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from buildbot_bench.core.compare.model import (

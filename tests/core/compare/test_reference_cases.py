@@ -3,8 +3,6 @@
 The recorded boots are played by the replay testbed, whose values go the way of any comparison's.
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import json

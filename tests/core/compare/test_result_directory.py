@@ -5,8 +5,6 @@ blocks of README.md, and some of the logs. Not at hand, and so not compared: its
 the prose of its README.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path, PurePosixPath

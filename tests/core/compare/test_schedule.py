@@ -1,7 +1,5 @@
 """Boots of variants alternate so that drift falls on all alike, whatever was lost on the way."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Better or worse means beyond luck with layout; what Student's t says stands beside it."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

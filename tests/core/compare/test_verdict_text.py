@@ -1,7 +1,5 @@
 """A verdict on two sides of a comparison, in the words that people read."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.core.compare.text import verdict_text

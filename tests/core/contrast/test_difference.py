@@ -1,7 +1,5 @@
 """The posterior of a difference: the same for mirrored sides, other units and other orders."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

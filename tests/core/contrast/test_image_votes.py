@@ -1,7 +1,5 @@
 """The one rule of denial: which images of a side show a step, and which deny it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """How many images and boots a comparison asks for, beforehand and on the way."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The control chart: quiet while the testbed is well, quick and lasting when it is not."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

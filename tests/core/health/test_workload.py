@@ -1,7 +1,5 @@
 """A workload that fails with kernels of good standing is broken; kernels that fail alone are."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """When a branch calls for a search, and when what broke it is over."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import pytest

@@ -1,7 +1,5 @@
 """A regression is over when its level is back; half a way back is none."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

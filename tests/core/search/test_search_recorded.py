@@ -1,7 +1,5 @@
 """A recorded range whose second step stands right behind a larger one, with little history."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import replace
 from pathlib import Path

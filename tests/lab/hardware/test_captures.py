@@ -1,7 +1,5 @@
 """Where a DUT's cycles go is sampled while traffic passes, on one boot of one sound kernel."""
 
-from __future__ import annotations
-
 import gzip
 
 import pytest

@@ -1,7 +1,5 @@
 """Kernels as builds and the lab know them: named by their digests, here or elsewhere."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import time

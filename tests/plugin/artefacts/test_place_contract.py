@@ -1,7 +1,5 @@
 """What every place for artefacts does alike, be it a disk, a web server or S3."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator
 from datetime import UTC, datetime

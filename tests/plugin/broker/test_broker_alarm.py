@@ -1,7 +1,5 @@
 """An alarm starts a search, unless one that is known is about the same change."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.core.incident.relation import AlarmedSeries

@@ -1,7 +1,5 @@
 """A branch that stopped building or booting is searched by the farm, once, and closes by itself."""
 
-from __future__ import annotations
-
 from email import message_from_bytes, policy
 
 import pytest

@@ -1,7 +1,5 @@
 """A proven culprit has both its sides sampled; its mail waits for that, and not for ever."""
 
-from __future__ import annotations
-
 import hashlib
 from email import message_from_bytes, policy
 

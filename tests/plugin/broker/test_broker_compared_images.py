@@ -1,7 +1,5 @@
 """A comparison has those further images built and booted that its verdict needs, and no others."""
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 

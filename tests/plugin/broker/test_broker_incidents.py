@@ -1,7 +1,5 @@
 """One commit that slows several series: one search, confirmed on the others, and one mail."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from email import message_from_bytes, policy

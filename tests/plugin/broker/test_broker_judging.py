@@ -1,7 +1,5 @@
 """What a new sample leads to: nothing, fresh boots of both sides, or exactly one search."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.core.judge.model import Settled

@@ -1,7 +1,5 @@
 """Old kernels are deleted from a real disk, and whoever dies meanwhile leaves no wrong claim."""
 
-from __future__ import annotations
-
 import hashlib
 
 import pytest

@@ -1,7 +1,5 @@
 """bench-import: a lab starts with the past that the archive has of it, on both databases."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from pathlib import Path

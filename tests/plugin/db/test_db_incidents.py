@@ -1,7 +1,5 @@
 """The series of an incident join once, and only one master says what became of each."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.core.incident.confirmation import Standing

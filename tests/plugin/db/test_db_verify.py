@@ -1,7 +1,5 @@
 """`bench-farm verify`: it finds what a test plants, on both databases, and nothing else."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

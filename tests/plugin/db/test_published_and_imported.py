@@ -1,7 +1,5 @@
 """What is published is read again as it was: by bench-import, and as the archive itself is read."""
 
-from __future__ import annotations
-
 import re
 import statistics
 import subprocess

@@ -1,7 +1,5 @@
 """The mails about a breakage and about the end of an incident: one each, in one thread."""
 
-from __future__ import annotations
-
 from email import message_from_bytes, policy
 
 import pytest

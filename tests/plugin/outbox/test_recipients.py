@@ -1,7 +1,5 @@
 """Whom the farm writes to: nobody whom bench.yml did not choose, unless it chose authors too."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.core.report.compose import compose

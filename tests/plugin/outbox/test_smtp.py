@@ -1,7 +1,5 @@
 """A mail is handed to real SMTP servers: willing, unwilling for now or for good, silent, down."""
 
-from __future__ import annotations
-
 import tempfile
 from datetime import UTC, datetime
 from email import message_from_bytes, policy

@@ -1,7 +1,5 @@
 """The noise band: around each level that is settled, and nowhere else."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.core.model.noise import Noise

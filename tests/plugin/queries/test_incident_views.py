@@ -1,7 +1,5 @@
 """What people and programs are shown of a breakage and of the end of an incident."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.api.requests import MoreBoots

@@ -1,7 +1,5 @@
 """One row for each incident, whatever number of searches it has, and one mark for them all."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """The report of a search as parts of its page."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.core.incident.model import Breakage, Ending

@@ -1,7 +1,5 @@
 """The report of a search, put together from the tables when somebody asks."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.core.search import Answer, Step

@@ -1,7 +1,5 @@
 """A variant's patches on a builder: applied in their order, by git, or told to be unfit."""
 
-from __future__ import annotations
-
 from buildbot.process.remotetransfer import StringFileReader
 from buildbot.process.results import EXCEPTION, FAILURE, RETRY, SKIPPED, SUCCESS
 

@@ -1,7 +1,5 @@
 """A kernel's way: from the builder into the artefacts, and from there to the lab, once."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import replace
 

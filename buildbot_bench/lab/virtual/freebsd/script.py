@@ -3,8 +3,6 @@
 Each line is a command that init/init.c knows. One that begins with a dash may fail.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 
