@@ -1,11 +1,4 @@
-"""Drivers, workloads, sites and sections of installed packages, found by entry points.
-
-See https://packaging.python.org/en/latest/specifications/entry-points/. A package adds a driver by
-one file and one line of its pyproject.toml:
-
-    [project.entry-points."buildbot_bench.drivers"]
-    mine = "my_package.my_driver:MyDriver"
-"""
+"""Drivers, workloads, sites and sections of installed packages, found by entry points."""
 
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any

@@ -1,8 +1,4 @@
-"""Flame graphs as SVG with search and zoom of their own.
-
-A picture is one <svg> element for a file or an HTML page that loads nothing and shows everything,
-with tool tips, without its script. The same profiles give the same bytes.
-"""
+"""Flame graphs as SVG with search and zoom of their own."""
 
 from __future__ import annotations
 

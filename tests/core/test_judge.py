@@ -434,7 +434,7 @@ def test_modes_far_apart_are_beyond_use() -> None:
         sigma_build=0.01,
         df_run=100.0,
         df_build=50.0,
-        bimodal=Bimodal(separation=0.3, low_share=0.4),
+        bimodal=Bimodal(separation=0.3),
     )
     verdict = Farm(noise=two).measured(range(1, 11), times=5).look(10)
     assert isinstance(verdict, Unfit)

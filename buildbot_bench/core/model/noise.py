@@ -42,10 +42,9 @@ ARCHIVE = archive()
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Bimodal:
-    """Boots fall into two modes: how far apart (fraction of the level), and the lower's share."""
+    """Boots fall into two modes: how far apart these are, a fraction of the level."""
 
     separation: float
-    low_share: float
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,8 +1,4 @@
-"""Artefacts, named by their digests, on the master's disk and in a place elsewhere.
-
-The tables know the artefacts of a place, so a place need not list them: any server that takes PUT,
-GET, HEAD and DELETE will do.
-"""
+"""Artefacts, named by their digests, on the master's disk and in a place elsewhere."""
 
 import hashlib
 import shutil

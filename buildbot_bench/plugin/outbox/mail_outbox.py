@@ -62,9 +62,8 @@ class SmtpSettings:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SmtpOutcome:
-    """What became of each recipient: taken, to be tried again later, or refused for good."""
+    """The recipients to be tried again later, and those refused for good; others were taken."""
 
-    accepted: tuple[str, ...]
     deferred: tuple[str, ...]
     refused: tuple[str, ...]
 
@@ -164,7 +163,6 @@ def _sort(answers: Iterable[_Answer], mailboxes: Mapping[str, str]) -> SmtpOutco
     """The recipients, as the caller wrote them, by what the server said to each."""
     said = {mailboxes[address.decode("ascii")]: code for address, code, _ in answers}
     return SmtpOutcome(
-        accepted=tuple(one for one, code in said.items() if _is_success(code)),
         deferred=tuple(
             one for one, code in said.items() if not _is_success(code) and not _is_permanent(code)
         ),

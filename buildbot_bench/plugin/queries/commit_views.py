@@ -163,7 +163,10 @@ def _place(farm: Farm, named: str) -> tuple[str, str]:
 
 
 def _revision(farm: Farm, named: str) -> Revision | None:
-    """The revision, unless there is none of that name, or the mirror cannot be read."""
+    """The revision, unless there is none of that name, or the mirror cannot be read.
+
+    A rewritten branch may have taken it out of the mirror.
+    """
     try:
         return farm.history.resolve(named)
     except BenchError:
@@ -182,7 +185,7 @@ async def measured_commit(
     images = await farm.store.images_of_history(branch, position, position)
     if not images:
         return None
-    revision = await farm.git(_known, farm, images[-1].sha)
+    revision = await farm.git(_revision, farm, images[-1].sha)
     named = revision_json(revision) if revision else {"label": images[-1].label}
     named |= {"sha": images[-1].sha, "position": position}
     held = await contrast_of(farm, images[-1], branch, testbed, workload)
@@ -205,14 +208,6 @@ async def commit_in_search(farm: Farm, search_id: int, offset: int) -> Json | No
     images = [image for image in found if image.variant == revision.sha]
     values = await _values(farm, search.testbed, search.workload, images)
     return revision_json(revision) | values
-
-
-def _known(farm: Farm, sha: str) -> Revision | None:
-    """The revision, unless a rewritten branch has taken it out of the mirror."""
-    try:
-        return farm.history.resolve(sha)
-    except UsageError:
-        return None
 
 
 async def _values(farm: Farm, testbed: str, workload: str, images: Sequence[ImageRow]) -> Json:

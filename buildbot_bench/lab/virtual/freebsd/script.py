@@ -1,7 +1,4 @@
-"""The commands for the init of a FreeBSD under test, and its answers.
-
-Each line is a command that init/init.c knows. One that begins with a dash may fail.
-"""
+"""The commands for the init of a FreeBSD under test, and its answers."""
 
 import re
 from collections.abc import Sequence
