@@ -15,6 +15,7 @@ from pydantic import (
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.links import Links, check_template
+from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.core.sharing import Weights
 from buildbot_bench.workflow.fields import (
     PLACE_PATTERN,
@@ -173,12 +174,7 @@ class Sharing(Model):
     @property
     def weights(self) -> Weights:
         """The same in the core's words."""
-        return Weights(
-            alarms=self.alarms,
-            searches=self.searches,
-            commits=self.commits,
-            comparisons=self.comparisons,
-        )
+        return Weights(**shared(Weights, self))
 
 
 PlaceUrl = Annotated[str, StringConstraints(pattern=PLACE_PATTERN)]

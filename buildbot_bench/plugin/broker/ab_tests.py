@@ -15,6 +15,7 @@ from buildbot_bench.core.compare.variants import no_op, same_as
 from buildbot_bench.core.compare.verdict import ComparisonTerms
 from buildbot_bench.core.evidence import MAX_FRUITLESS
 from buildbot_bench.core.item import ItemUnderTest
+from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.plugin.broker.ask import BuildTarget, ask_image, ask_probe, cancel_probes
 from buildbot_bench.plugin.db.ab_test_rows import AbTestImage, AbTestRow
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest, ProbeRow
@@ -314,11 +315,5 @@ class FurtherImages:
 
     async def _further(self, first: ImageRow, number: int) -> ImageRow:
         """A further image of a variant: who approved its first one approved its code."""
-        target = BuildTarget(
-            sha=first.sha,
-            position=first.position,
-            label=first.label,
-            variant=first.variant,
-            repository=first.repository,
-        )
+        target = BuildTarget(**shared(BuildTarget, first))
         return await ask_image(self._farm, target, number)

@@ -13,6 +13,7 @@ from buildbot_bench.core.report.farm_mails import (
     WeeklyReport,
 )
 from buildbot_bench.core.report.harmless import harmless
+from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.plugin.db.finding_rows import QuarantineRow
 from buildbot_bench.plugin.db.quarantines import MAIL_KEY
 from buildbot_bench.plugin.farm import Farm
@@ -44,14 +45,9 @@ async def lab_report(
     return harmless(
         QuarantineReport(
             farm=farm.workflow.name,
-            testbed=row.testbed,
-            workload=row.workload,
+            **shared(QuarantineReport, row),
             label=state.image.label if state.image else state.control.revision,
             unit=state.metric.unit,
-            shift=row.shift,
-            reason=row.reason,
-            since_s=row.since_s,
-            begun_at=row.begun_at,
             reference=state.chart.reference,
             limit=newest.limit if newest else state.policy.tolerance,
             average_limit=state.chart.average_limit,

@@ -12,6 +12,7 @@ from buildbot_bench.core.report.one_layout import NOT_HEEDED, one_layout
 from buildbot_bench.core.report.stages import replay_stages, runners_up
 from buildbot_bench.core.sample import Sample
 from buildbot_bench.core.search import Answer
+from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.plugin.db.finding_rows import IncidentSeriesRow, SearchRow
 from buildbot_bench.plugin.db.rows import CommitRow, ImageRow, IterationRow
 from buildbot_bench.plugin.farm import Farm
@@ -98,12 +99,7 @@ def _one_layout(inputs: SearchInputs, images: Sequence[ImageRecord]) -> str:
 def _record(image: ImageRow, first: int, iterations: Iterable[IterationRow]) -> ImageRecord:
     good = [row for row in iterations if row.is_primary and row.value is not None]
     return ImageRecord(
-        position=image.position - first,
-        label=image.label,
-        ordinal=image.ordinal,
-        digest=image.digest,
-        kernel=image.kernel,
-        build_s=image.build_s,
+        **shared(ImageRecord, image) | {"position": image.position - first},
         iterations=len(good),
         facts=_built(image)
         | {(name, str(value)) for row in good for name, value in row.facts.items()},
