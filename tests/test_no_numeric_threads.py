@@ -7,7 +7,7 @@ from tests.numeric_calls import Calls
 THREADED = """
 from twisted.internet.threads import deferToThread
 
-from buildbot_bench.core.model import learn
+from buildbot_bench.core.model.learn import learn
 from buildbot_bench.plugin.farm.calculating import calculate
 
 
