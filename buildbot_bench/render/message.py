@@ -21,14 +21,6 @@ from buildbot_bench.render.layout import moment, wrap
 from buildbot_bench.render.mime import Envelope, Picture, parse_address, write_message
 from buildbot_bench.render.text import report_text
 
-__all__ = [
-    "compose_digest",
-    "compose_message",
-    "incident_id",
-    "new_message_id",
-    "parse_address",
-]
-
 
 def compose_message(
     report: Report,

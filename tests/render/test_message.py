@@ -8,8 +8,8 @@ import pytest
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.render.html import report_html
-from buildbot_bench.render.message import compose_message, new_message_id, parse_address
-from buildbot_bench.render.mime import Picture
+from buildbot_bench.render.message import compose_message, new_message_id
+from buildbot_bench.render.mime import Picture, parse_address
 from buildbot_bench.render.text import report_text
 from tests.fakes import reports
 

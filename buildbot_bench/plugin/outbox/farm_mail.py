@@ -21,8 +21,8 @@ from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.outbox.search_mail import operators
 from buildbot_bench.plugin.queries.control_images import ControlState, as_of, control_state
 from buildbot_bench.plugin.queries.evidence import item_on
-from buildbot_bench.render.message import Notice, compose_notice, parse_address
-from buildbot_bench.render.mime import Envelope, Picture
+from buildbot_bench.render.message import Notice, compose_notice
+from buildbot_bench.render.mime import Envelope, Picture, parse_address
 from buildbot_bench.render.plots.history import control as control_chart
 from buildbot_bench.workflow.settings import Mail
 

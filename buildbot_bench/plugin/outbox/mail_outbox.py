@@ -29,7 +29,7 @@ from buildbot_bench.plugin.outbox.summary_mails import (
     write_undecided,
 )
 from buildbot_bench.plugin.queries.incidents import mail_is_to_wait
-from buildbot_bench.render.message import parse_address
+from buildbot_bench.render.mime import parse_address
 from buildbot_bench.workflow.settings import Mail
 
 _LOG = Logger()

@@ -24,8 +24,8 @@ from buildbot_bench.plugin.queries.history import marks_of
 from buildbot_bench.plugin.queries.incidents import is_of_improvement
 from buildbot_bench.plugin.queries.reports import report_of
 from buildbot_bench.render.html import history_picture, pictures_of
-from buildbot_bench.render.message import compose_message, new_message_id, parse_address
-from buildbot_bench.render.mime import Picture
+from buildbot_bench.render.message import compose_message, new_message_id
+from buildbot_bench.render.mime import Picture, parse_address
 from buildbot_bench.render.plots.history import HistoryMark, HistoryMarkKind, HistoryPoint
 from buildbot_bench.workflow.settings import Mail
 

@@ -24,7 +24,8 @@ from buildbot_bench.plugin.outbox.search_mail import (
 from buildbot_bench.plugin.queries.breakage_views import breakage_report, recovery_report
 from buildbot_bench.plugin.queries.incidents import is_of_improvement
 from buildbot_bench.plugin.queries.reports import report_of
-from buildbot_bench.render.message import compose_digest, parse_address
+from buildbot_bench.render.message import compose_digest
+from buildbot_bench.render.mime import parse_address
 from buildbot_bench.workflow.settings import Mail
 
 
