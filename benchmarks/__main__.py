@@ -3,8 +3,6 @@
 Tables are printed as they come; the figures as JSON and the plots go to benchmarks/out/.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import time

@@ -4,21 +4,19 @@ Each row has rates of failing before the culprit and from it on. Seeds below 100
 100000` gives others to develop with.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from buildbot_bench.core.incident import (
+from buildbot_bench.core.incident.breakage import plan_breakage
+from buildbot_bench.core.incident.model import (
     Breakage,
     BreakageEvidence,
     Ending,
     Trial,
     TrialOutcome,
-    plan_breakage,
 )
 
 REPLICATES, QUICK = 400, 40

@@ -5,8 +5,6 @@ model's constants: images of one code scatter normally, boots of an image as tho
 builds.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -19,8 +17,9 @@ from buildbot_bench.core.compare.model import SeriesValues
 from buildbot_bench.core.compare.schedule import BootLimits, VariantPlan, more_images
 from buildbot_bench.core.compare.verdict import ComparedSides, ComparisonTerms
 from buildbot_bench.core.compare.verdict import compared as held_against
-from buildbot_bench.core.contrast import images_needed
-from buildbot_bench.core.model import Noise, learn
+from buildbot_bench.core.contrast.needed import images_needed
+from buildbot_bench.core.model.learn import learn
+from buildbot_bench.core.model.noise import Noise
 from buildbot_bench.core.sample import PPS, Iteration, Sample
 
 MIN_EFFECT = 0.02

@@ -6,8 +6,6 @@ where images of one code vary by 1.6 % and boots as that APU2's. Results go to
 benchmarks/out/comparisons.txt and comparisons.json.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import math
@@ -40,7 +38,8 @@ from buildbot_bench.core.compare.verdict import (
     Worse,
     compare_sides,
 )
-from buildbot_bench.core.model import Noise, learn
+from buildbot_bench.core.model.learn import learn
+from buildbot_bench.core.model.noise import Noise
 from buildbot_bench.core.sample import Iteration, Sample
 
 OUT = Path(__file__).parent / "out"

@@ -15,8 +15,6 @@ apache-otava (p .001), signal-processing-algorithms (E-divisive, p .05), jumpavg
 (PELT with the BIC's penalty), asv's step detection.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import math

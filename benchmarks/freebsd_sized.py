@@ -5,8 +5,6 @@ Source of the shape: FreeBSD's git repository. One long main branch, whose commi
 of a vendor branch now and then.
 """
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import tempfile

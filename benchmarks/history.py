@@ -5,8 +5,6 @@ first start reads all, a later one the index on disk. Each start is a process of
 memory. `git rev-list --first-parent --count main` on the same mirror gives the machine's speed.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

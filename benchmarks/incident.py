@@ -6,8 +6,6 @@ has counted: with the culprit among the commits that moved its figure, and elsew
 the reliability of a confirmation where images differ by more than the search assumes.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -21,7 +19,7 @@ from benchmarks.progress import counted
 from benchmarks.search_lab import Lab, World
 from benchmarks.search_runs import SEED, search
 from benchmarks.verdicts import of_mean
-from buildbot_bench.core.incident import Confirmation, Standing, confirmation
+from buildbot_bench.core.incident.confirmation import Confirmation, Standing, confirmation
 from buildbot_bench.core.search import Evidence, Measurement, SearchPolicy
 from buildbot_bench.core.touched import exact_weights
 

@@ -3,8 +3,6 @@
 Results go to benchmarks/out/judge.txt and judge.json. --series FILE judges series of one's own.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os
@@ -31,7 +29,7 @@ from benchmarks.judge_replay import (
 )
 from benchmarks.judge_years import Row, false_mails, mixed_years, power
 from benchmarks.progress import counted
-from buildbot_bench.core.judge import JudgePolicy
+from buildbot_bench.core.judge.model import JudgePolicy
 
 OUT = Path(__file__).parent / "out"
 SEED = 20160101

@@ -3,22 +3,15 @@
 The truth is hidden from the judge, and all draws come from one seeded generator.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from buildbot_bench.core.judge import (
-    JudgePolicy,
-    Settled,
-    Suspicion,
-    Verdict,
-    judge,
-    settled_by,
-)
-from buildbot_bench.core.model import Noise, auto_iterations, learn
+from buildbot_bench.core.judge.decide import judge
+from buildbot_bench.core.judge.model import JudgePolicy, Settled, Suspicion, Verdict, settled_by
+from buildbot_bench.core.model.learn import auto_iterations, learn
+from buildbot_bench.core.model.noise import Noise
 from buildbot_bench.core.sample import Iteration, Sample
 
 BOOT_S = 120.0

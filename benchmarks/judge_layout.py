@@ -5,8 +5,6 @@ a commit (screening, suspicions and all), and the share of real drops that the n
 latest tells. Each row carries its verdict.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -7,8 +7,6 @@ nothing new. So `fresh` is 4, or what the usual number of boots leaves after the
 are no second images. The noise is learnt from the builds before, each counted once.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Callable, Sequence
@@ -18,9 +16,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from buildbot_bench.core.judge import Alarm, JudgePolicy, Settled, Suspicion, judge, settled_by
+from buildbot_bench.core.judge.decide import judge
+from buildbot_bench.core.judge.model import Alarm, JudgePolicy, Settled, Suspicion, settled_by
 from buildbot_bench.core.ministat import compare
-from buildbot_bench.core.model import learn
+from buildbot_bench.core.model.learn import learn
 from buildbot_bench.core.sample import Iteration, Sample
 
 SERIES = Path(__file__).parent.parent / "tests" / "data" / "series" / "series.jsonl.gz"

@@ -4,8 +4,6 @@ A year has no end here: commits are counted. Each row is a dictionary for the JS
 randomness comes from the seed.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.judge_farm import Farm, World
-from buildbot_bench.core.judge import Alarm
-from buildbot_bench.core.model import learn
+from buildbot_bench.core.judge.model import Alarm
+from buildbot_bench.core.model.learn import learn
 
 Row = dict[str, Any]
 

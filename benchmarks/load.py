@@ -7,8 +7,6 @@ boot that ended, one a commit that came. The tables are SQLite's, asked in threa
 the master is a stand-in.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -38,7 +36,7 @@ from buildbot_bench.plugin.db.rows import NewCommit
 from buildbot_bench.plugin.db.sql import take_write_lock, upgrade
 from buildbot_bench.plugin.farm import SERVICE_NAME, Farm
 from buildbot_bench.plugin.pages.histories import Histories
-from buildbot_bench.workflow import load
+from buildbot_bench.workflow.load import load
 from tests.fakes.master import FakeMaster, Request
 
 SIZES = (Size(commits=1000, searches=10), Size(commits=10_000, searches=100))

@@ -1,7 +1,5 @@
 """The rows of a farm that has lived for years, written straight into its tables."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator, Sequence
 from typing import Any

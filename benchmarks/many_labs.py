@@ -1,7 +1,5 @@
 """A farm of 50 testbeds, 20 workloads, 5 branches and 2 repositories: bench.yml and git."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product

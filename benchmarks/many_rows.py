@@ -4,8 +4,6 @@ Each series has measured each commit, most of which changed nothing. Each of the
 waits for a boot.
 """
 
-from __future__ import annotations
-
 import random
 import subprocess
 from collections.abc import Iterator, Sequence

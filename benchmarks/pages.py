@@ -10,8 +10,6 @@ and their builds, and opens both pages in turn in a real headless Chromium:
   nothing yet, or is about to; the browser has nothing either.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys

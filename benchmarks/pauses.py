@@ -6,8 +6,6 @@ whole history twenty times, one after the other. Meanwhile it opens a page, and 
 database, four times a second. It ends when all is done, or after SECONDS (1,800).
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

@@ -5,8 +5,6 @@ measurements take no time of their own, and compares the wall time of a probe (t
 makes the image, one measures it; planning included) with that of two builds that run `true`.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -5,8 +5,6 @@ prebuilt kind reads 6 % less, for it was built by another compiler; images diffe
 by .5 %. Builds are images of our own that a search asked for; those made ahead in vain are not.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Sequence

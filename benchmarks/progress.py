@@ -1,7 +1,5 @@
 """The progress of a benchmark: a count on a terminal, nothing in a file."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable, Iterator
 from typing import TypeVar

@@ -5,8 +5,6 @@ machine fall on all alike. It needs a C compiler and some minutes of one process
 nothing else wants that. Without QEMU, virtual machines are left out.
 """
 
-from __future__ import annotations
-
 import shutil
 import statistics
 import subprocess

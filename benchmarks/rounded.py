@@ -5,8 +5,6 @@ level lies between two readings differs from search to search. Half of the searc
 find, half a commit that makes the program slower by 2 to 6 %.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import sys

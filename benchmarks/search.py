@@ -1,7 +1,5 @@
 """`python -m benchmarks search`: compare the search with bounds, targets and other ways."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -1,7 +1,5 @@
 """Lower bounds on the iterations of any search, and a genie that has both levels."""
 
-from __future__ import annotations
-
 import numpy as np
 
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(41)

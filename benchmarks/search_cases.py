@@ -1,7 +1,5 @@
 """The ranges that the search is judged on, with their targets."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from benchmarks.search_lab import World, iflib, neighbours, nothing, single

@@ -4,8 +4,6 @@ The plots of benchmarks.plots are drawn from these; they have no targets. Some o
 the cases of benchmarks.search_cases already.
 """
 
-from __future__ import annotations
-
 from benchmarks.search_cases import CASES, Case
 from benchmarks.search_lab import World, single
 from buildbot_bench.core.search import SearchPolicy

@@ -1,7 +1,5 @@
 """A simulated range of revisions and its lab, which counts what a search spends."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 

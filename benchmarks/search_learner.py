@@ -6,8 +6,6 @@ is the one with most information on its revision's side, as in the search: the s
 is that of its fewer assumptions.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from benchmarks.search_bounds import ERROR

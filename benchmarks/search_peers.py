@@ -5,8 +5,6 @@ git bisect with Student's t or the nearer end, a fixed number of boots by an ora
 and something like LKP's (ranges disjoint). What is not public is approximated, and called -like.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

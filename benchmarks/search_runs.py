@@ -1,7 +1,5 @@
 """One search of one range by one way, and many of them on all processors."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor

@@ -1,7 +1,5 @@
 """The time that one plan takes, for long ranges and many measurements."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass

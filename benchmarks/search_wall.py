@@ -4,8 +4,6 @@ A build that is demanded preempts one that is made ahead; the ends' kernels are 
 start, since an alarm was raised on them.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from benchmarks.search_lab import Lab

@@ -4,9 +4,9 @@ Each constant of the model's table, alone; the labs are the same for each, so th
 paired. A share is halved and doubled in its odds, and stays one.
 """
 
-from __future__ import annotations
-
 import argparse
+import ast
+import inspect
 import json
 import os
 import sys
@@ -14,13 +14,14 @@ from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks.worlds.judging import Outcome
 from benchmarks.worlds.runs import SEED, outcome
-from buildbot_bench.core.model import constant_sources, constants
+from buildbot_bench.core.model import constants
 
 OUT = Path(__file__).parent / "out"
 FACTORS = (0.5, 2.0)
@@ -61,20 +62,31 @@ def main(argv: Sequence[str] | None = None) -> int:
     boots, wrong = _mean(base)
     print(f"{len(base)} searches of {len(ROWS)} rows: {boots:.1f} boots, {wrong:.1%} wrong")
     table = []
-    for constant in constant_sources.TABLE:
-        if options.only not in constant.name:
+    for name, unit in units().items():
+        if options.only not in name:
             continue
-        value = getattr(constants, constant.name)
+        value = getattr(constants, name)
         moved = {}
         for factor in FACTORS:
-            other = scaled(value, factor, constant.unit)
-            moved[factor] = _moved(base, run(constant.name, other))
-            print(_line(constant.name, value, other, moved[factor], wrong), flush=True)
-        table.append({"name": constant.name, "value": value, "moved": _as_json(moved)})
+            other = scaled(value, factor, unit)
+            moved[factor] = _moved(base, run(name, other))
+            print(_line(name, value, other, moved[factor], wrong), flush=True)
+        table.append({"name": name, "value": value, "moved": _as_json(moved)})
     options.out.mkdir(parents=True, exist_ok=True)
     text = json.dumps({"boots": boots, "wrong": wrong, "constants": table}, indent=1)
     (options.out / "sensitivity.json").write_text(text + "\n", encoding="utf-8")
     return 0
+
+
+def units() -> dict[str, str]:
+    """The unit of each constant, by its name: the first words of the text below it."""
+    body = ast.parse(inspect.getsource(constants)).body
+    found = {}
+    for one, below in pairwise(body):
+        match one, below:
+            case ast.Assign(targets=[ast.Name(id=name)]), ast.Expr(value=ast.Constant(value=text)):
+                found[name] = str(text).lower().partition(". source: ")[0]
+    return found
 
 
 Value = float | tuple[float, ...]

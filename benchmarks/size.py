@@ -1,7 +1,5 @@
 """Count the lines of the project: `python -m benchmarks.size`, or `make size`."""
 
-from __future__ import annotations
-
 import ast
 import io
 import sys

@@ -1,7 +1,5 @@
 """The test whether replicates show that a target is reached."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 from scipy import stats

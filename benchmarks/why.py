@@ -5,8 +5,6 @@ fresh captures and fresh levels, and composes what the mail says of them. It nee
 some minutes of one processor; without QEMU, virtual machines are left out.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import shutil
@@ -22,7 +20,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from buildbot_bench.core.errors import BenchError
-from buildbot_bench.core.profile import Profile
+from buildbot_bench.core.profile.model import Profile
 from buildbot_bench.core.report.why import Capture, Captures, Why, explain
 from buildbot_bench.core.sample import (
     INSTRUCTIONS_PER_PACKET,

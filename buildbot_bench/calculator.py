@@ -1,7 +1,5 @@
 """A process that calculates for a master and ends with it: pickled tasks in, results out."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import signal

@@ -5,8 +5,6 @@ requirements, and some an extra of pyproject.toml. Modules that are started here
 library alone, so that `--help` and `--version` work without any of these.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The flushing of written files to disk, so that they outlive a power cut."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

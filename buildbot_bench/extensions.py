@@ -1,13 +1,4 @@
-"""Drivers, workloads, sites and sections of installed packages, found by entry points.
-
-See https://packaging.python.org/en/latest/specifications/entry-points/. A package adds a driver by
-one file and one line of its pyproject.toml:
-
-    [project.entry-points."buildbot_bench.drivers"]
-    mine = "my_package.my_driver:MyDriver"
-"""
-
-from __future__ import annotations
+"""Drivers, workloads, sites and sections of installed packages, found by entry points."""
 
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
@@ -52,11 +43,7 @@ def registered(group: str) -> dict[str, EntryPoint]:
 
 
 def load(point: EntryPoint) -> Any:
-    """Import what an entry point names.
-
-    Raises:
-        UsageError: it cannot be imported; the message names the entry point and why.
-    """
+    """Import what an entry point names."""
     try:
         return point.load()
     except Exception as error:

@@ -1,7 +1,5 @@
 """The process beside a master that ends the master when its heartbeat on standard input stops."""
 
-from __future__ import annotations
-
 import os
 import select
 import signal

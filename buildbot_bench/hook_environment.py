@@ -1,7 +1,5 @@
 """Removes the variables that git sets for its hooks from the environment of our processes."""
 
-from __future__ import annotations
-
 import os
 
 OF_ONE_REPOSITORY = (

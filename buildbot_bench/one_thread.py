@@ -4,8 +4,6 @@ The matrices here are small: more threads do not help. A master that forks while
 calculate may never come back from it.
 """
 
-from __future__ import annotations
-
 import importlib
 import os
 import sys

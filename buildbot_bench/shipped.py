@@ -3,8 +3,6 @@
 A checkout has them beside the package; a wheel has them in `_shipped`, laid out alike.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from buildbot_bench.core.errors import UsageError

@@ -4,8 +4,6 @@ Twisted's timers go by the wall clock: a master whose clock is set back by an ho
 nothing for that hour, and a worker would reconnect as late.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from threading import Event, Thread

@@ -1,7 +1,5 @@
 """`--version` of each command: print the package's version."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Sequence

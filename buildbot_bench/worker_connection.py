@@ -1,7 +1,5 @@
 """The master that a worker connects to, and how, by the worker's environment."""
 
-from __future__ import annotations
-
 import random
 import socket
 from collections.abc import Mapping

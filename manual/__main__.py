@@ -1,7 +1,5 @@
 """Write the manual pages and completions anew: python -m manual."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import shtab

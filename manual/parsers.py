@@ -1,7 +1,5 @@
 """The parsers of the project's commands; nothing is parsed by them here."""
 
-from __future__ import annotations
-
 import argparse
 import re
 from importlib import import_module

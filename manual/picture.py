@@ -3,8 +3,6 @@
 `make picture` does it with the mail of `make demo`, so what the README shows is from a real run.
 """
 
-from __future__ import annotations
-
 import sys
 from email import message_from_bytes, policy
 from pathlib import Path

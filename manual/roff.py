@@ -3,8 +3,6 @@
 argparse-manpage would do it too, but its pages differ between releases of Python; ours are kept.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 from collections.abc import Iterator

@@ -6,8 +6,6 @@
 stands for what `manual.reference.TEXTS["metrics"]` gives, as MyST. Nothing is written into docs/.
 """
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 from docutils import nodes

@@ -1,7 +1,5 @@
 """How tests ask the farms of this machine over HTTP, and how often they look."""
 
-from __future__ import annotations
-
 import ssl
 import time
 from typing import Any

@@ -4,8 +4,6 @@ The library is axe-core's own file, as the package axe-playwright-python brings 
 itself is not used.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import json
 from functools import cache

@@ -1,7 +1,5 @@
 """Functions that tests have calculated in another process."""
 
-from __future__ import annotations
-
 import os
 import signal
 import stat

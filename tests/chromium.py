@@ -3,8 +3,6 @@
 The standard library is enough: with --remote-debugging-pipe each message is JSON and a NUL.
 """
 
-from __future__ import annotations
-
 import base64
 import fcntl
 import json

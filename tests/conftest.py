@@ -1,7 +1,5 @@
 """Fixtures that every test may use: golden files and the data directory."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -4,8 +4,6 @@ It is installed once for all tests of a machine's user and release; tests that n
 where that fails. crossbar's requirements conflict with Buildbot's.
 """
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os

@@ -4,8 +4,6 @@ PostgreSQL's are schemas, or whole databases, of the server that BENCH_TEST_POST
 names are drawn, so that runs side by side do not meet, and they are dropped when the test ends.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager

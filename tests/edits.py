@@ -1,7 +1,5 @@
 """Histories made by edits: each replaces a text that stands exactly once in its file."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -3,8 +3,6 @@
 Source of the notes' form: FreeBSD's git repository, `svn path=/head/; revision=311849`.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence

@@ -3,8 +3,6 @@
 The dependencies are links to those of the environment that runs the tests.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

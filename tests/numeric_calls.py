@@ -3,8 +3,6 @@
 Calls of methods are followed within their own class only.
 """
 
-from __future__ import annotations
-
 import ast
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping

@@ -4,8 +4,6 @@ A block's info string begins with its language. Words behind it are for tests: `
 calls a block a whole file, `part=on` a part of one, and `reason="…"` says why no test runs it.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

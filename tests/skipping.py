@@ -3,8 +3,6 @@
 A CI machine has all that the tests need; a skip there would hide a missing test.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Generator
 from typing import TypeVar

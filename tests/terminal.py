@@ -1,7 +1,5 @@
 """A command run with a terminal as its standard error."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import pty

@@ -3,8 +3,6 @@
 And each command says what it is without what it works with.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

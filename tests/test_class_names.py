@@ -1,7 +1,5 @@
 """Public classes have names that occur once in the package: a name says which one is meant."""
 
-from __future__ import annotations
-
 import ast
 from collections import defaultdict
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A command is started, or says what to install; a defect of ours is not taken for that."""
 
-from __future__ import annotations
-
 import sys
 from importlib import metadata
 

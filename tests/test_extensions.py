@@ -1,7 +1,5 @@
 """A lab grows by what other packages register: a driver and workloads, a file and a line each."""
 
-from __future__ import annotations
-
 import configparser
 import json
 import os

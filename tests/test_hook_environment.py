@@ -1,7 +1,5 @@
 """No process of ours, nor any that it starts, works in the repository of a hook that started it."""
 
-from __future__ import annotations
-
 import ast
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """What .ci/run decides by itself: which Pythons it tests with."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

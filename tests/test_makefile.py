@@ -1,7 +1,5 @@
 """`make test` and `make test-vm` look for their tests where there are some, and miss none."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

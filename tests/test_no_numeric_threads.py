@@ -1,7 +1,5 @@
 """No thread of the master calculates or draws: a function that does goes to another process."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.numeric_calls import Calls
@@ -9,7 +7,7 @@ from tests.numeric_calls import Calls
 THREADED = """
 from twisted.internet.threads import deferToThread
 
-from buildbot_bench.core.model import learn
+from buildbot_bench.core.model.learn import learn
 from buildbot_bench.plugin.farm.calculating import calculate
 
 

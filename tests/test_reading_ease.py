@@ -3,8 +3,6 @@
 Each rule has an example that it must find, so no rule can become blind.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -11,7 +11,7 @@ import pytest
 from buildbot_bench.cli.console import ExitStatus
 from buildbot_bench.lab.testbeds import load_testbeds
 from buildbot_bench.plugin.farm.series import all_series
-from buildbot_bench.workflow import load
+from buildbot_bench.workflow.load import load
 from tests.fakes import reports
 from tests.readme import BLOCKS, CHECKOUT, DOCUMENTS, README, Block, blocks, commands
 

@@ -1,7 +1,5 @@
 """On an integration machine a test that is skipped has failed; on a person's it is skipped."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Timers ring when they should though the clock on the wall is set back, and not before."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import pytest

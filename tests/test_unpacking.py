@@ -1,7 +1,5 @@
 """A tar archive is unpacked in one place, and nothing of it gets out of there, on any Python."""
 
-from __future__ import annotations
-
 import ast
 import io
 import os

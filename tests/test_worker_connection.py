@@ -1,7 +1,5 @@
 """Which of several masters a worker connects to: one that answers, whichever that is."""
 
-from __future__ import annotations
-
 import socket
 
 import pytest

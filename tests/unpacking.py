@@ -4,8 +4,6 @@ tarfile has filters since Python 3.11.4 only, and those of several later version
 the directory by chains of links. So all members are looked at before the first is written.
 """
 
-from __future__ import annotations
-
 import lzma
 import os
 import tarfile

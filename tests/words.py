@@ -1,7 +1,5 @@
 """Misplaced words on a page in the browser."""
 
-from __future__ import annotations
-
 
 def words(cells: str, broken: str) -> str:
     """JavaScript for the words in the elements that a selector names, of which `broken` is true.

@@ -1,7 +1,5 @@
 """The installation of git_bayesect from PyPI into a virtual environment of its own."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a run of --local costs beside its command: to unpack, start and store it, and to plan on."""
 
-from __future__ import annotations
-
 import os
 import resource
 import subprocess

@@ -5,8 +5,6 @@ benchmarks/out/commands.jsonl, so that an interrupted run goes on. It takes some
 history; run it when nothing else wants the processors.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

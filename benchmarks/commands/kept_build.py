@@ -4,8 +4,6 @@
 where it is relinked does it heed BENCH_IMAGE: images that are not in the cache are built.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

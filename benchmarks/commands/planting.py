@@ -4,8 +4,6 @@ A commit changes nothing that runs, moves code without changing it, changes code
 matters, or is the slow one, after which a share of the blocks is packed twice.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from dataclasses import dataclass

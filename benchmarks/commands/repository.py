@@ -1,7 +1,5 @@
 """A planted history as a git repository, with a built program for each commit."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import time

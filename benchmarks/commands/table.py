@@ -1,7 +1,5 @@
 """The table of the ways' answers and costs, as means with standard errors."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median, stdev

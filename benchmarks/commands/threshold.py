@@ -4,8 +4,6 @@
 N]`; exit status 0: no, 1: yes. Each measure adds a line to the log: how many runs it took.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import re

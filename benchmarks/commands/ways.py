@@ -3,8 +3,6 @@
 Each way measures the ends itself, and these runs count.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

@@ -3,8 +3,6 @@
 All is done as a user would, on a scratch clone, with `bench-build`. SRC is only read.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

@@ -1,7 +1,5 @@
 """The rows of `make test-freebsd` that use a farm: a bisection of ten commits, and its blame."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

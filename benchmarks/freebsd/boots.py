@@ -1,7 +1,5 @@
 """The rows of `make test-freebsd` that boot: forwarding, and the scatter of counts."""
 
-from __future__ import annotations
-
 import math
 import sys
 import tempfile

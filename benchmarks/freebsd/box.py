@@ -1,7 +1,5 @@
 """The rows of `make test-freebsd` that run a lab in a box: its world, its check, its workloads."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

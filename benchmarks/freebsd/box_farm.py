@@ -1,7 +1,5 @@
 """The row of `make test-freebsd` with a farm on a lab in a box, from a commit to the mail."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack

@@ -1,7 +1,5 @@
 """The rows of `make test-freebsd` that only build: durations and equality of kernels."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from benchmarks.freebsd.sets import linker_sets, unlinkable

@@ -1,7 +1,5 @@
 """Ten commits on a scratch clone, two of which make a packet's way longer."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

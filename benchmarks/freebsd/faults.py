@@ -1,7 +1,5 @@
 """The row of `make test-freebsd` that injects faults into a lab in a box, and sees what it says."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence

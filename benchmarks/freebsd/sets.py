@@ -1,7 +1,5 @@
 """The linker sets of a kernel, and the relocations of its modules, in an archive."""
 
-from __future__ import annotations
-
 import struct
 import tarfile
 from collections.abc import Iterator, Mapping, Sequence

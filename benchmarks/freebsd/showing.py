@@ -1,7 +1,5 @@
 """Commands of `make test-freebsd`, whose output is shown while they run."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Mapping, Sequence
 from typing import IO

@@ -1,7 +1,5 @@
 """The table of measured figures beside the wanted ones."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ do the spells in which the machine was slower. Half of the searches have nothing
 commit that makes the program slower. The constants of the search were not chosen by these runs.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import sys

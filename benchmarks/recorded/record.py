@@ -1,7 +1,5 @@
 """Records runs of `work.c`, one after another: `python -m benchmarks.recorded.record FILE`."""
 
-from __future__ import annotations
-
 import argparse
 import datetime as dt
 import gzip

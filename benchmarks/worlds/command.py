@@ -3,8 +3,6 @@
 Judged rows run by default; `--only dev` runs those that constants may be tuned on instead.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

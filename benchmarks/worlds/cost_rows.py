@@ -1,7 +1,5 @@
 """The rows on the cost of a search whose noise is as stated."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Rows for development: worlds with other numbers than the judged rows, for tuning."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from benchmarks.worlds.disturbances import bad_hours, random_walk, shift_once, slower_mode

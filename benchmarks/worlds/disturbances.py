@@ -4,8 +4,6 @@ A disturbance by the hour is drawn once for a lab: a function of the clock. One 
 once for a lab too (how often, how far), and then once for each boot.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -9,8 +9,6 @@ no error of the rehearsal: with the steps known, a search of four is rehearsed t
 average and takes 55.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -1,7 +1,5 @@
 """The verdict whether an answer is right, by the truth of its lab."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from benchmarks.worlds.lab import Lab

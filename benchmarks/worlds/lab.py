@@ -5,8 +5,6 @@ an image and an hour comes from streams of their own, so that two searches of on
 luck where they ask the same.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Ranges of commits: their steps, broken revisions and priors."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """A row of the table: a world, the search's assumptions, and the targets."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from benchmarks.worlds.lab import World

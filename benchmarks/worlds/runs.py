@@ -1,7 +1,5 @@
 """One search of one row's world, and many of them on all processors."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Iterator

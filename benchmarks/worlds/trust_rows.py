@@ -1,7 +1,5 @@
 """The rows on how often a stated 99 % is right where the noise is not as stated."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial

@@ -1,7 +1,5 @@
 """Searches with their probes and forecasts, and comparisons, as REST gives them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any

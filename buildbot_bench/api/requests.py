@@ -1,7 +1,5 @@
 """What people ask a farm for, as commands send it and REST reads it; null is the default."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated

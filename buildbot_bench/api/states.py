@@ -1,7 +1,5 @@
 """Where searches, probes and comparisons stand."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 

@@ -5,8 +5,6 @@ read member by member within a budget, never unpacked. A file that is not surely
 digested whole, since equal digests must mean equal kernels.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """A disk with a GPT, FreeBSD's loader and UFS, the same bytes for the same files."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import struct

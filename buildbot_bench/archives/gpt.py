@@ -1,7 +1,5 @@
 """A GPT with FreeBSD's boot blocks and one partition, of UEFI's specification 2.10, chapter 5."""
 
-from __future__ import annotations
-
 import struct
 import uuid
 import zlib

@@ -5,8 +5,6 @@ fetched has the SHA-256 that a file beside it states: FreeBSD's MANIFEST, or wha
 sha256(1) write. What a kernel says of itself must be that revision and that configuration.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import time

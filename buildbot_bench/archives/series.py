@@ -1,7 +1,5 @@
 """Files, directories and standard input as series, oldest revision first."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

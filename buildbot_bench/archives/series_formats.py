@@ -4,8 +4,6 @@ A format is known by its content. Nothing of it is executed, and of one process'
 median counts: they are no runs of their own.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import math

@@ -1,7 +1,5 @@
 """The unpacking of an artefact into a new directory, within budgets and that directory."""
 
-from __future__ import annotations
-
 import errno
 import os
 import posixpath

@@ -1,7 +1,5 @@
 """The check that a machine can build kernels, with the packages to install."""
 
-from __future__ import annotations
-
 import platform
 import shutil
 import subprocess

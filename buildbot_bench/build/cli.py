@@ -1,7 +1,5 @@
 """`bench-build`: parse the command line, run the command, print and set the exit status."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import signal

@@ -1,7 +1,5 @@
 """The host's compiler and linker that build a kernel, with their versions."""
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import dataclass
 from pathlib import Path

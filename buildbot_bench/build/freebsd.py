@@ -1,10 +1,4 @@
-"""The recipe for a FreeBSD kernel, as commands of FreeBSD's own build system.
-
-See build(7), src.conf(5) and tools/build/make.py of the tree. `make.py` builds on Linux, by
-clang and lld of the host. buildbot_bench/core/freebsd_releases.py says what which release needs.
-"""
-
-from __future__ import annotations
+"""The recipe for a FreeBSD kernel, as commands of FreeBSD's own build system."""
 
 import os
 from collections.abc import Mapping, Sequence

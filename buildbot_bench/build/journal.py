@@ -1,7 +1,5 @@
 """The progress of a build on the terminal, and its whole output in a log file."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections import defaultdict, deque

@@ -1,7 +1,5 @@
 """The kernel configuration, as in config(5), and the modules of one image of one variant."""
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Container, Iterator, Sequence

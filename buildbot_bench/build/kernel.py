@@ -1,7 +1,5 @@
 """The build of a FreeBSD kernel: configuration, tool chain, commands and archive."""
 
-from __future__ import annotations
-
 import platform
 import shlex
 import shutil
@@ -32,6 +30,7 @@ from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageErro
 from buildbot_bench.core.freebsd_releases import NEEDS
 from buildbot_bench.core.manifest import Manifest
 from buildbot_bench.core.neutral import digest_of_files
+from buildbot_bench.core.shared_fields import shared
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -132,17 +131,10 @@ def _plan(request: KernelRequest, *, dry_run: bool) -> _Plan:
         used = compilers.own() if request.tool == "make" else compilers.clang_and_lld()
     ccache = shutil.which("ccache")
     recipe = KernelRecipe(
-        source=request.source,
-        obj=request.obj,
-        tool=request.tool,
-        jobs=request.jobs,
-        target=request.target,
-        target_arch=request.target_arch,
-        modules=modules,
+        **shared(KernelRecipe, request) | {"modules": modules},
         compilers=used.directory,
         ccache=Path(ccache) if ccache else None,
         flags=kernconf.compiler_flags(base, request.options),
-        more=request.more,
     )
     machine = f"{request.target}.{request.target_arch}"
     tree = ObjectTree(place=request.obj, source=request.source, machine=machine)

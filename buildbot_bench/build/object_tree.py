@@ -1,7 +1,5 @@
 """The object tree that is kept between builds, and emptied for another tool chain."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The archive of a kernel, its modules and manifest, reproducible byte for byte."""
 
-from __future__ import annotations
-
 import io
 import lzma
 import tarfile

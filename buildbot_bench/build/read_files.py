@@ -1,7 +1,5 @@
 """The list of source files that a kernel's build read, by the dependency files beside objects."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator

@@ -1,7 +1,5 @@
 """The run of one build command with its output and cause of failure, and trials of commands."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

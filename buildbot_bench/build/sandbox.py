@@ -1,7 +1,5 @@
 """A build script's sandbox, by bubblewrap or a FreeBSD jail: its own directory, no network."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

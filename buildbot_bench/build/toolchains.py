@@ -1,7 +1,5 @@
 """The tool chains that all worktrees of a builder share, one for each state of their sources."""
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """A revision's source tree, checked out from a mirror that all builds of a builder share."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import re

@@ -1,7 +1,5 @@
 """The build of a lab machine's userland from a FreeBSD source tree, kept by the tree's content."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The list of what a lab machine's userland is made of: libraries, directories and options."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 # What src.conf(5) switches off: compilers, tests, manuals, and services that no lab machine runs.

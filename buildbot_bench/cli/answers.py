@@ -1,7 +1,5 @@
 """The farm's answers, read as what they are to be, and comparisons in words and files."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """`bench-bisect`: its command line, read before the module is imported that answers it."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

@@ -1,7 +1,5 @@
 """The report of a search's outcome to GitHub's and GitLab's continuous integration."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +7,7 @@ from pathlib import Path
 
 from buildbot_bench.cli.console import say
 from buildbot_bench.core.legible import long_line
-from buildbot_bench.core.report import Report
+from buildbot_bench.core.report.model import Report
 
 # Workflow commands for GitHub Actions, "Setting a warning message": what ends or parts a command.
 _IN_MESSAGE = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})

@@ -4,8 +4,6 @@ Buildbot takes HTTP Basic at /auth/login alone and answers with a cookie; every 
 known by that cookie. Reading is GET, acting is JSON-RPC 2.0 by POST.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

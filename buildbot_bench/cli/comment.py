@@ -1,7 +1,5 @@
 """`bench-comment`: its command line, read before what asks sites, which needs httpx."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """A report is put where a change is reviewed, which options or a job's environment name."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -1,7 +1,5 @@
 """`bench-compare`: its command line, read before the module is imported that answers it."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys
@@ -121,7 +119,7 @@ def _said(given: argparse.Namespace, action: str) -> ComparisonQuestion | Extens
 
 
 def _question(given: argparse.Namespace) -> ComparisonQuestion:
-    from buildbot_bench.core.compare import check_written  # noqa: PLC0415 - not for --help
+    from buildbot_bench.core.compare.variants import check_written  # noqa: PLC0415 - not for --help
 
     labels = labels_of(given.label)
     if given.factor:

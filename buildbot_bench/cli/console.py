@@ -1,7 +1,5 @@
 """The output of the farm's commands: answers, progress lines and exit statuses."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,10 +1,4 @@
-"""The farm that a command line or the environment names, with the user and password for it.
-
-A farm's login may be kept in `buildbot-bench/<host>_<port>/<user>` under $XDG_CONFIG_HOME or
-~/.config, where `make farm` puts that of the farm it starts.
-"""
-
-from __future__ import annotations
+"""The farm that a command line or the environment names, with the user and password for it."""
 
 import argparse
 import os

@@ -1,7 +1,5 @@
 """`bench-bisect` with a farm: send one request, follow it and return its exit status."""
 
-from __future__ import annotations
-
 from urllib.parse import quote
 
 from buildbot_bench.api.answers import ForecastAsked, ProbeShown, RangeAsked, SearchShown

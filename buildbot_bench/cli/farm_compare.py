@@ -1,7 +1,5 @@
 """`bench-compare` with a farm: send one request, follow it and return its exit status."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the commands of a farm do alike: begin a job, follow it to its end, and list."""
 
-from __future__ import annotations
-
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """`bench-judge`: its command line, read before the judge is imported, which needs numpy."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 

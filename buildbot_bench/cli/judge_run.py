@@ -1,7 +1,5 @@
 """The run of `bench-judge`: series are read and judged, now or as a file grows, and reported."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import os
@@ -16,7 +14,7 @@ from buildbot_bench.cli.console import ExitStatus, Waiting, answer, say
 from buildbot_bench.cli.local_page import check_page, write_text
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.figures import count, percent, sureness
-from buildbot_bench.core.judge import Alarm, JudgePolicy
+from buildbot_bench.core.judge.model import Alarm, JudgePolicy
 from buildbot_bench.core.judge.recorded import Judged, JudgedSeries, Recorded, final, judge_recorded
 
 _MOST_JUDGED = 200_000

@@ -1,7 +1,5 @@
 """The display of a running search or comparison as a picture on a terminal."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """The command lines of searches and comparisons without a farm, parsed."""
 
-from __future__ import annotations
-
 import argparse
 import re
 import shlex
@@ -16,6 +14,7 @@ from buildbot_bench.cli.options import CommandLine, form_of
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.legible import one_line
 from buildbot_bench.core.limits import MIB
+from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.lab.command.presets import PRESETS
 from buildbot_bench.lab.command.settings import (
     CPU,
@@ -190,14 +189,7 @@ def _task(line: CommandLine, given: argparse.Namespace) -> LocalTask:
 def _choice(line: CommandLine, given: argparse.Namespace) -> WorkflowChoice:
     why = "goes with --run: of a workload in bench.yml its testbed says it"
     line.refuse(given, RUN, why, hint="see `--help`")
-    return WorkflowChoice(
-        workflow=given.workflow,
-        testbeds=given.testbeds,
-        testbed=given.testbed,
-        workload=given.workload,
-        min_effect=given.min_effect,
-        build_timeout_s=given.build_timeout,
-    )
+    return WorkflowChoice(**shared(WorkflowChoice, given), build_timeout_s=given.build_timeout)
 
 
 def _workload(given: argparse.Namespace) -> CommandWorkload:

@@ -1,7 +1,5 @@
 """`bench-bisect --local`: search in a git repository and print the answer."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -18,8 +16,8 @@ from buildbot_bench.core.errors import BenchError, UsageError
 from buildbot_bench.core.evidence import SearchTerms
 from buildbot_bench.core.json_model import to_json
 from buildbot_bench.core.legible import one_line, several_lines, shorten
-from buildbot_bench.core.report import Report, ReportKind
 from buildbot_bench.core.report.kin import commits_to_ask, with_kin
+from buildbot_bench.core.report.model import Report, ReportKind
 from buildbot_bench.core.report.words import count, named
 from buildbot_bench.history.kin import kin_of
 from buildbot_bench.local.bench import Bench

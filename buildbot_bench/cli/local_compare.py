@@ -1,7 +1,5 @@
 """`bench-compare --local`: compare revisions of a git repository side by side."""
 
-from __future__ import annotations
-
 import os
 
 from buildbot_bench.cli.answers import comparison_csv
@@ -20,16 +18,10 @@ from buildbot_bench.cli.local_expected import comparison_expected
 from buildbot_bench.cli.local_itself import itself_text
 from buildbot_bench.cli.local_page import check_page, write_page
 from buildbot_bench.cli.local_workflow import task_of
-from buildbot_bench.core.compare import (
-    MAX_VARIANTS,
-    BootLimits,
-    ComparisonReport,
-    Verdict,
-    check_written,
-    markdown,
-    outcome,
-    text,
-)
+from buildbot_bench.core.compare.model import ComparisonReport, Verdict
+from buildbot_bench.core.compare.schedule import MAX_VARIANTS, BootLimits
+from buildbot_bench.core.compare.text import markdown, outcome, text
+from buildbot_bench.core.compare.variants import check_written
 from buildbot_bench.core.errors import UntestableRevision, UsageError
 from buildbot_bench.core.json_model import to_json
 from buildbot_bench.core.revision import Revision

@@ -1,7 +1,5 @@
 """The forecast of a search or comparison without a farm, for --dry-run."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from statistics import median
 

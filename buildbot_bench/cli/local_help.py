@@ -1,7 +1,5 @@
 """The texts of --help for searches and comparisons without a farm."""
 
-from __future__ import annotations
-
 from buildbot_bench.lab.command.presets import PRESETS
 
 _TOOLS = "\n".join(f"    {name}  {preset.needs}".rstrip() for name, preset in PRESETS.items())

@@ -1,7 +1,5 @@
 """What a revision measured against itself shows, in words."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from statistics import fmean
 

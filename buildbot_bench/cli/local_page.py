@@ -1,13 +1,11 @@
 """The HTML page of a local search or comparison, with its plots."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from pathlib import Path
 
-from buildbot_bench.core.compare import ComparisonReport
+from buildbot_bench.core.compare.model import ComparisonReport
 from buildbot_bench.core.errors import InfraError, UsageError
-from buildbot_bench.core.report import Report
+from buildbot_bench.core.report.model import Report
 
 
 def check_page(path: Path) -> None:

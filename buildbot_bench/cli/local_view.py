@@ -1,7 +1,5 @@
 """The display of a search without a farm, by the displays of the farm's command."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from buildbot_bench.api.answers import (
@@ -21,6 +19,7 @@ from buildbot_bench.cli.wording import cost_text, forecast_text
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.search import Forecast
+from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.local.bisecting import SearchCourse
 from buildbot_bench.local.campaign import LocalSearch
 from buildbot_bench.local.into_merges import expected_inside
@@ -106,13 +105,7 @@ def _search(course: SearchCourse, expected: ForecastShown | None) -> SearchShown
 
 
 def _end(revision: Revision) -> RevisionShown:
-    return RevisionShown(
-        label=revision.label,
-        sha=revision.sha,
-        position=revision.position,
-        subject=revision.subject,
-        author=revision.author,
-    )
+    return RevisionShown(**shared(RevisionShown, revision))
 
 
 def forecast_of(

@@ -16,7 +16,8 @@ from buildbot_bench.local.git import Git, GitRefusedError
 from buildbot_bench.local.recipe import BuildStep
 
 if TYPE_CHECKING:
-    from buildbot_bench.workflow import BuildJob, RunStep, Workflow
+    from buildbot_bench.workflow.jobs import BuildJob, RunStep
+    from buildbot_bench.workflow.model import Workflow
 
 WORKFLOW = "bench.yml"
 # Beside bench.yml, where `bench-farm init` puts it, and where this repository has its own.
@@ -64,7 +65,7 @@ def _workflow_of(choice: WorkflowChoice, git: Git) -> Path:
 def workflow_task(choice: WorkflowChoice, path: Path) -> LocalTask:
     """What a workflow says of what is chosen; fails as `task_of` does."""
     # What it needs is the extra `workflow`; --build and --run do without.
-    from buildbot_bench.workflow import load  # noqa: PLC0415
+    from buildbot_bench.workflow.load import load  # noqa: PLC0415
 
     workflow = load(path)
     chosen = _chosen(choice, _measured(workflow, _testbeds(choice, path)), path)
@@ -142,7 +143,7 @@ def _chosen(choice: WorkflowChoice, measured: list[_Measured], path: Path) -> _M
 
 
 def _steps(workflow: Workflow, job: BuildJob) -> tuple[BuildStep, ...]:
-    from buildbot_bench.workflow import RunStep  # noqa: PLC0415
+    from buildbot_bench.workflow.jobs import RunStep  # noqa: PLC0415
 
     def made(step: RunStep) -> BuildStep:
         variables = {**workflow.env, **job.env, **step.env}
@@ -157,6 +158,6 @@ def _steps(workflow: Workflow, job: BuildJob) -> tuple[BuildStep, ...]:
 
 
 def _upload(job: BuildJob) -> str:
-    from buildbot_bench.workflow import UploadStep  # noqa: PLC0415
+    from buildbot_bench.workflow.jobs import UploadStep  # noqa: PLC0415
 
     return next(step.path for step in job.steps if isinstance(step, UploadStep))

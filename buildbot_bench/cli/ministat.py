@@ -4,8 +4,6 @@ Where ministat would crash (infinite values, -w 1) it ends with a message instea
 status 2 of all other errors.
 """
 
-from __future__ import annotations
-
 import getopt
 import io
 import os
@@ -163,11 +161,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _parse(argv: list[str]) -> _Arguments | str:
-    """Read the command line; a text to be printed for a plea for help or for the version.
-
-    Raises:
-        _OptionError: For a bad command line.
-    """
+    """Read the command line; a text to be printed for a plea for help or for the version."""
     try:
         flags, files = getopt.getopt(argv, "AC:c:d:nPqsw:", ["help", "version"])
     except getopt.GetoptError as error:

@@ -1,7 +1,5 @@
 """All options of bench-bisect and bench-compare, on a farm and with --local, and bench-judge's."""
 
-from __future__ import annotations
-
 from argparse import SUPPRESS
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The values of options, read from their texts, and the variants of bench-compare."""
 
-from __future__ import annotations
-
 import argparse
 import re
 from argparse import ArgumentTypeError

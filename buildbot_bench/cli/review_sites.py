@@ -4,8 +4,6 @@ Each is asked by its documented REST interface. Where comments can be changed, o
 place: it is known by a mark in its first line and by its author.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Forecasts, probes and searches in words, for a terminal, in ASCII."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from statistics import median

@@ -1,11 +1,4 @@
-"""The selection, order and names of branches.
-
-A farm that watches several repositories calls the branches of the first one by their plain names,
-and the others' with the repository's name in front: `ports:main`. Patterns are GitHub's, as in
-core.paths: `main`, `stable/*`, `releng/14.*`, `!stable/9`.
-"""
-
-from __future__ import annotations
+"""The selection, order and names of branches."""
 
 import re
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """How often verdicts of a stated probability were right, and whether series keep their budget."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping
@@ -10,11 +8,12 @@ from enum import StrEnum
 
 from scipy.special import pdtrc
 
-from buildbot_bench.core.contrast import SideBoots, difference
+from buildbot_bench.core.contrast.difference import SideBoots, difference
 from buildbot_bench.core.figures import count, few, quantity, whole_percent
 from buildbot_bench.core.json_model import Count, Share, in_json
 from buildbot_bench.core.ministat import MIN_VALUES
-from buildbot_bench.core.model import Noise, learn
+from buildbot_bench.core.model.learn import learn
+from buildbot_bench.core.model.noise import Noise
 from buildbot_bench.core.report.opinions import TrackRecord
 
 

@@ -1,7 +1,5 @@
 """Findings on the health of a farm, each with the next thing to do."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """Cron lines as in GitHub's `on.schedule`, and the last moment at which an event was due."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -83,9 +81,6 @@ def parse_cron(text: str) -> CronLine:
     """Read five fields: minute, hour, day of the month, month, day of the week.
 
     Each is `*`, a number, a name (JAN, SUN), a range, a list of these, with `/STEP` if wanted.
-
-    Raises:
-        UsageError: It is none, or no day is ever meant.
     """
     fields = text.split() if len(text) <= _LONGEST else []
     if text.startswith("@"):

@@ -8,8 +8,6 @@ kldxref(8) writes it where FreeBSD builds itself; elsewhere that program is not 
 files of 64 bits; devmatch(8)'s part is left out.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

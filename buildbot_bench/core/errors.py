@@ -1,7 +1,5 @@
 """The kinds of failure: usage, untestable revision, infrastructure, and not ready yet."""
 
-from __future__ import annotations
-
 
 class BenchError(Exception):
     """Any failure that this package reports on purpose.

@@ -1,14 +1,14 @@
 """A search's evidence and policy, made of the images and boots of a farm or a local search."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from statistics import median
 from typing import Protocol
 
-from buildbot_bench.core.model import ARCHIVE, Noise, Prior, learn, spread_of_images
+from buildbot_bench.core.model.images import spread_of_images
+from buildbot_bench.core.model.learn import learn
+from buildbot_bench.core.model.noise import ARCHIVE, Noise, Prior
 from buildbot_bench.core.sample import NoiseClass, Sample
 from buildbot_bench.core.search import Evidence, Measure, Measurement, SearchPolicy
 

@@ -1,7 +1,5 @@
 """The cells of a factorial comparison: how people ask for them, and what each is called."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from itertools import product

@@ -1,7 +1,5 @@
 """The notation of figures in mails, pages and commands."""
 
-from __future__ import annotations
-
 import math
 
 _WHOLE_FROM = 1000  # in the unit of the value: from here four digits leave no fraction

@@ -1,7 +1,5 @@
 """The table of what FreeBSD's releases need to be built and booted, each with its first release."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Gates that let a commit pass to the hardware where an exact figure moved or is missing."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

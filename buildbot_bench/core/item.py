@@ -1,7 +1,5 @@
 """The item under test, a kernel or a command, and a report's nouns for it."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 

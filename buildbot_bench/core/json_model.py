@@ -7,8 +7,6 @@ by a field of type Literal. Bytes are in base64. A field that is called as a key
 an underscore behind its name, which its key has not.
 """
 
-from __future__ import annotations
-
 import base64
 import inspect
 import math

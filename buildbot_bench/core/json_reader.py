@@ -1,7 +1,5 @@
 """The reading of JSON into frozen dataclasses, by the annotations that `json_model` writes by."""
 
-from __future__ import annotations
-
 import base64
 import math
 from collections.abc import Callable, Mapping

@@ -6,8 +6,6 @@ private and unassigned characters, other spaces) are replaced, never dropped, so
 that something stood there. Every result is bounded and says where it was cut.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -1,7 +1,5 @@
 """Budgets for input from outside: bytes, members, depth and seconds."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30

@@ -1,7 +1,5 @@
 """Web addresses of commits, reviews, diffs and files: templates filled with quoted values."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, fields, replace
 from urllib.parse import quote, urlsplit
@@ -85,11 +83,7 @@ _TAKEN = {"file_url": {"path", "commit", "line"}}
 
 
 def check_template(template: str, name: str) -> str:
-    """The template of a field of `Links`, unchanged.
-
-    Raises:
-        UsageError: It is no http or https URL, lacks its place, or has others.
-    """
+    """The template of a field of `Links`, unchanged."""
     needed = _NEEDED[name]
     places = set(_PLACE.findall(template))
     plain = _PLACE.sub("0", template)

@@ -1,7 +1,5 @@
 """The manifest of a kernel archive: the JSON file that a builder packs into it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -41,11 +39,7 @@ def write_manifest(manifest: Manifest) -> str:
 
 
 def parse_manifest(text: str) -> Manifest:
-    """Read a manifest.
-
-    Raises:
-        UsageError: For what is none, or one of a newer format.
-    """
+    """Read a manifest."""
     try:
         fields = json.loads(text)
     except (ValueError, RecursionError) as error:

@@ -1,7 +1,5 @@
 """A metric: its unit, its better direction, and how its values repeat."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 

@@ -5,8 +5,6 @@ the printed digits agree to the last. It follows the formulas since November 201
 variance, and a relative error that allows for the noise of the reference.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

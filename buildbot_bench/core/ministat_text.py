@@ -1,7 +1,5 @@
 """The text that ministat(1) prints, byte for byte."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -8,8 +8,6 @@ least size, padded with NUL; a fork has a name of its own there), of `$FreeBSD$`
 elsewhere is another kernel.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Iterable

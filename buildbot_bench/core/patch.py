@@ -1,7 +1,5 @@
 """The reading of a hostile patch: files, strip level, and the hunk that git refused."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from io import StringIO

@@ -4,8 +4,6 @@ pathspec reads git's patterns, which are others: of 33 examples of GitHub's and 
 otherwise (`*.js` matches in every directory, `?` and `+` repeat nothing, `sys` matches sys/kern.c).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -62,9 +60,6 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
     `*` stands for any run of characters but "/", `**` for any run, `**/` for any directories or
     none, `[a-z]` for one character; `?` allows zero or one and `+` one or more of the character
     before it; a backslash makes the next character plain. (GitHub's "filter pattern cheat sheet".)
-
-    Raises:
-        UsageError: When it is none.
     """
     try:
         return re.compile(

@@ -5,8 +5,6 @@ tree and ends in a slash for a directory of which every file counts. A list that
 what may be missing from it cannot be presumed unread.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -93,11 +91,7 @@ def union(lists: Iterable[ReadFiles]) -> ReadFiles:
 
 
 def pack_read_files(read: ReadFiles) -> bytes:
-    """The list as a file; the same list gives the same bytes.
-
-    Raises:
-        UsageError: When it is empty, or larger than `parse_read_files` takes: no list is better.
-    """
+    """The list as a file; the same list gives the same bytes."""
     names = sorted(read.names)
     text = "\n".join([_HEADING, *names, ""]).encode("utf-8", "surrogateescape")
     packed = zlib.compress(text, 9)
@@ -108,11 +102,7 @@ def pack_read_files(read: ReadFiles) -> bytes:
 
 
 def parse_read_files(packed: bytes) -> ReadFiles:
-    """Read such a file.
-
-    Raises:
-        UsageError: For what is none, is cut, or is larger than any that was packed.
-    """
+    """Read such a file."""
     decompressor = zlib.decompressobj()
     try:
         text = decompressor.decompress(packed[:MOST_BYTES], MOST_TEXT).decode("utf-8")

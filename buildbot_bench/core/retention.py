@@ -1,7 +1,5 @@
 """The choice of artefacts to delete to save space."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Revisions, and the notation in which people write them."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime

@@ -5,8 +5,6 @@ machine. Logs are hostile: separators of sections are taken out of them, and a l
 keeps its beginning and its end.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

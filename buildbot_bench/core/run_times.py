@@ -1,7 +1,5 @@
 """Wall, user and system time of a run, and what a value of so long a run resolves."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass

@@ -1,7 +1,5 @@
 """An iteration (one boot), and the sample of all iterations of one image."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from buildbot_bench.core.metric import (

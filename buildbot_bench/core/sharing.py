@@ -7,8 +7,6 @@ before; the span that begins the earliest is next. A claimant without demands sa
 next span begins where the last served one began.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -16,8 +16,6 @@ Because of the flat share, a wrong prior costs one bit more than a flat one over
 culprits.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass

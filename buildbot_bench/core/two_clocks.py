@@ -1,7 +1,5 @@
 """Which of wall-clock and processor time shows a change between two sides, where only one does."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from buildbot_bench.core import ministat

@@ -1,7 +1,5 @@
 """Variants, and the notation in which people write them: `r317849+VIMAGE`."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping

@@ -4,8 +4,6 @@ A job is one request for iterations of one kernel on one testbed and workload. A
 attaches again gets all events from the start, and must recognize iterations that it already has.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
@@ -144,11 +142,7 @@ def format_event(event: Event) -> str:
 
 
 def parse_event(line: str) -> Event:
-    """Read one line that `format_event` wrote.
-
-    Raises:
-        InfraError: For what is none.
-    """
+    """Read one line that `format_event` wrote."""
     try:
         fields: dict[str, Any] = json.loads(line)
         version = fields.pop("v")

@@ -1,7 +1,5 @@
 """`bench-farm backup` and `restore`: copy a running farm, and make a farm of a copy."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -40,7 +38,7 @@ from buildbot_bench.plugin.operations.copies import (
 )
 from buildbot_bench.plugin.private_files import SESSION_KEY, make_private
 from buildbot_bench.shipped import shipped
-from buildbot_bench.workflow import load
+from buildbot_bench.workflow.load import load
 
 _CONFIGFILE = re.compile(r"^configfile\s*=\s*r?['\"](.+)['\"]\s*$", re.MULTILINE)
 
@@ -86,11 +84,7 @@ def make_backup(place: FarmPlace, target: Path, *, artefacts: bool, testbeds: Pa
 
 
 def _settings(place: FarmPlace, testbeds: Path | None) -> Iterator[tuple[str, Path]]:
-    """What a farm is set up by, each with its name in the backup.
-
-    Raises:
-        UsageError: Its bench.yml is not there, or a secret lies elsewhere.
-    """
+    """What a farm is set up by, each with its name in the backup."""
     if not place.workflow.is_file():
         raise UsageError(f"there is no {place.workflow}", hint="name it by --workflow FILE")
     yield "bench.yml", place.workflow

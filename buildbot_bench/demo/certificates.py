@@ -1,9 +1,4 @@
-"""`bench-farm certificates`: make the farm's own authority and its master's certificate.
-
-Workers trust that authority alone, and no public one.
-"""
-
-from __future__ import annotations
+"""`bench-farm certificates`: make the farm's own authority and its master's certificate."""
 
 import os
 from collections.abc import Sequence

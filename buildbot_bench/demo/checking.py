@@ -14,7 +14,7 @@ from buildbot_bench.cli.option_values import a_path
 from buildbot_bench.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from buildbot_bench.workflow import Workflow
+    from buildbot_bench.workflow.model import Workflow
 
 _RIGHT, _USAGE = 0, 2
 _MISTAKE = re.compile(r"(?P<file>.*?):(?P<line>\d+):(?P<column>\d+): (?P<message>.*)")
@@ -38,7 +38,7 @@ def add_check(commands: Any) -> None:
 
 def mistakes_of(file: Path) -> list[str]:
     """All that is wrong with a workflow, a line each."""
-    from buildbot_bench.workflow import load  # noqa: PLC0415 - not for --help
+    from buildbot_bench.workflow.load import load  # noqa: PLC0415 - not for --help
 
     try:
         load(file)
@@ -54,7 +54,7 @@ def tell(mistakes: Iterable[str]) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
-    from buildbot_bench.workflow import load  # noqa: PLC0415 - not for --help
+    from buildbot_bench.workflow.load import load  # noqa: PLC0415 - not for --help
 
     mistakes = mistakes_of(options.file)
     summary = "" if mistakes else summary_of(load(options.file))

@@ -1,7 +1,5 @@
 """`bench-farm run` and `bench-farm demo`: keep a farm on this machine, to look at."""
 
-from __future__ import annotations
-
 import argparse
 import re
 import shutil

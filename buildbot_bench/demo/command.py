@@ -1,7 +1,5 @@
 """`bench-farm`: read the command line, then import the subcommand's module."""
 
-from __future__ import annotations
-
 import argparse
 import errno
 import json

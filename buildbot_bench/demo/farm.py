@@ -1,7 +1,5 @@
 """The processes of a farm on this machine: master, builder worker and lab worker."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import shutil

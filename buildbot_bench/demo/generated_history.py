@@ -1,13 +1,4 @@
-"""Git repositories of generated commits, and of patches, with the same hashes anywhere.
-
-Commits carry notes of FreeBSD's Subversion era (`svn path=/head/; revision=311849`); each note is a
-commit of its own on refs/notes/commits, so that notes are published with their commits.
-
-r311840 to r311853: most are innocent, one makes the kernel slow by about a quarter, one does not
-compile, one crashes at start, and two change no byte of the program.
-"""
-
-from __future__ import annotations
+"""Git repositories of generated commits, and of patches, with the same hashes anywhere."""
 
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The directories and processes of a farm, and the manifest of a backup."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -90,11 +88,7 @@ class BackupManifest:
 
     @classmethod
     def of(cls, said: Any, path: Path) -> Self:
-        """Return the manifest that any JSON value is, which was read from `path`.
-
-        Raises:
-            UsageError: It is none, or that of a newer release.
-        """
+        """Return the manifest that any JSON value is, which was read from `path`."""
         if not isinstance(said, dict) or type(said.get("format")) is not int:
             raise UsageError(f"{path} cannot be read", hint=_DAMAGED)
         if said["format"] > FORMAT:

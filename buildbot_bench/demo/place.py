@@ -1,7 +1,5 @@
 """The directories and the database of a farm, by command line and environment."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import shlex
@@ -14,7 +12,8 @@ import sqlalchemy as sa
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.demo.on_disk import lab_states
 from buildbot_bench.plugin.operations.copies import url_of
-from buildbot_bench.workflow import Workflow, load
+from buildbot_bench.workflow.load import load
+from buildbot_bench.workflow.model import Workflow
 
 _DEFAULT_DIRECTORY = Path(".farm/replay")
 _DEFAULT_DB = "sqlite:///state.sqlite"

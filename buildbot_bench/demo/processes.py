@@ -1,7 +1,5 @@
 """Child processes of a farm on one machine: start, watch, stop, and find what is left."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

@@ -22,7 +22,7 @@ from buildbot_bench.demo.generated_history import LABELS, make_embedded_history,
 from buildbot_bench.demo.processes import Child, answers, must_be_free, wait_until
 from buildbot_bench.demo.watching import clear, watched
 from buildbot_bench.shipped import shipped
-from buildbot_bench.workflow import load
+from buildbot_bench.workflow.load import load
 
 # Where one calls us from, as `bench-farm run` has its farms.
 DIRECTORY = Path(".farm")
@@ -48,11 +48,7 @@ def run_demo(*, planted: str, expected: str, www_port: int, pb_port: int) -> int
 
 
 def _run(farm: LocalFarm, mails: Path, planted: str, started: float) -> None:
-    """Publish the history, keep the farm, and wait for the mail.
-
-    Raises:
-        InfraError: When the workflow sends no mail.
-    """
+    """Publish the history, keep the farm, and wait for the mail."""
     home, workflow = farm.plan.directory, farm.plan.workflow
     source = home / SOURCE
     _say(started, f"generating the kernel's history, {LABELS[0]} to {LABELS[-1]}")

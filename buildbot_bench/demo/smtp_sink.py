@@ -3,8 +3,6 @@
 python -m buildbot_bench.demo.smtp_sink --port 2525 --dir mails
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import itertools

@@ -3,8 +3,6 @@
 A farm that runs changes while it is read: only contradictions that two looks show are reported.
 """
 
-from __future__ import annotations
-
 import shutil
 import time
 from collections import Counter
@@ -27,7 +25,7 @@ from buildbot_bench.plugin.operations import boots, health, results, values
 from buildbot_bench.plugin.operations.copies import snapshot
 from buildbot_bench.plugin.operations.hangs import hangs, read_ports
 from buildbot_bench.plugin.operations.violations import Moment, Violation, worked_until_s
-from buildbot_bench.workflow import Workflow
+from buildbot_bench.workflow.model import Workflow
 
 
 def read_condition(place: FarmPlace) -> Condition:

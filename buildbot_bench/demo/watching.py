@@ -4,8 +4,6 @@ The watchdog, another process, reads a pipe that ends when the keeper ends, for 
 ends the keeper's processes.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

@@ -1,7 +1,4 @@
-"""The first-parent chain of a branch, positions along it, and the file that keeps them.
-
-A damaged file, or one of another release, counts as missing: git can give all of it again.
-"""
+"""The first-parent chain of a branch, positions along it, and the file that keeps them."""
 
 from __future__ import annotations
 

@@ -4,8 +4,6 @@ Each question of git ends after a minute. Messages of all later commits are read
 the newest that touch the same files and are no merges.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """The watched branches of a mirror: their index, ranges, and the history behind them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256

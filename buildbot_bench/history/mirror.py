@@ -1,7 +1,5 @@
 """The first-parent history of one repository from a bare mirror, for use from any thread."""
 
-from __future__ import annotations
-
 import itertools
 import threading
 from collections.abc import Callable, Iterable, Sequence

@@ -1,7 +1,5 @@
 """The commit that a branch, a tag, a hash, r311849 or n245062 names."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches

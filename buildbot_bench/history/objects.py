@@ -4,8 +4,6 @@ git accepts commits that libgit2 refuses: with a date that is no number or beyon
 without brackets, or no author. So libgit2 parses no commit here.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

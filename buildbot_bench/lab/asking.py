@@ -1,7 +1,5 @@
 """The arguments of `bench-lab run` and `profile`, and the request that they make."""
 
-from __future__ import annotations
-
 import argparse
 import re
 import secrets

@@ -1,7 +1,5 @@
 """The runner's process of one job, from its start to the job's last event."""
 
-from __future__ import annotations
-
 import signal
 import sys
 import time
@@ -12,12 +10,9 @@ from types import FrameType
 from typing import NoReturn
 
 from buildbot_bench.core.errors import BenchError, InfraError, UntestableRevision
-from buildbot_bench.core.profile import (
-    format_folded,
-    require_traffic,
-    tidy_packets,
-    tidy_places,
-)
+from buildbot_bench.core.profile.formats import format_folded
+from buildbot_bench.core.profile.model import require_traffic, tidy_packets, tidy_places
+from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.core.wire import Event, Failed, Finished, Phase, Profiled, Started
 from buildbot_bench.lab.driver import Dealing, Driver, Metering
 from buildbot_bench.lab.dut import Dut
@@ -81,11 +76,7 @@ def _measure_with(driver: Driver, job: Job, request: Request, testbed: LabTestbe
 
 def _started(request: Request, testbed: LabTestbed, driver: Driver) -> Started:
     return Started(
-        job=request.job,
-        testbed=request.testbed,
-        workload=request.workload,
-        digest=request.digest,
-        iterations=request.iterations,
+        **shared(Started, request),
         epoch=testbed.common.epoch,
         facts=driver.facts()
         | ({"tunables": " ".join(request.tunables)} if request.tunables else {}),

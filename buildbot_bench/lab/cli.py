@@ -13,13 +13,13 @@ from pathlib import Path
 
 from buildbot_bench.core.errors import BenchError, InfraError, UntestableRevision, UsageError
 from buildbot_bench.core.legible import writable
-from buildbot_bench.core.profile import (
-    Profile,
+from buildbot_bench.core.profile.formats import (
     format_folded,
     format_gprof,
     format_pmc_graph,
     parse_folded,
 )
+from buildbot_bench.core.profile.model import Profile
 from buildbot_bench.core.wire import Event, Failed, FailureKind, Profiled, format_event, pieces
 from buildbot_bench.lab.asking import add_arguments, add_iterations, new_job_name, request_of
 from buildbot_bench.lab.background import home_of, run_job

@@ -1,14 +1,12 @@
 """The interface of drivers, each of which operates one kind of testbed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from buildbot_bench.core.metric import Metric
-from buildbot_bench.core.profile import Profile
+from buildbot_bench.core.profile.model import Profile
 from buildbot_bench.core.run_times import RunTimes
 
 

@@ -8,8 +8,6 @@ The first failure latches: a DUT that failed does nothing but power off, so that
 is reported is the first one and not what followed from it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
@@ -17,7 +15,7 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from buildbot_bench.core.errors import BenchError, InfraError
-from buildbot_bench.core.profile import Profile
+from buildbot_bench.core.profile.model import Profile
 from buildbot_bench.lab.driver import Blast, Driver, Profiling
 
 _Result = TypeVar("_Result")

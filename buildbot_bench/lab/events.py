@@ -1,14 +1,13 @@
 """A job's file of events, appended by one runner, and the events as lines of text for a person."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from buildbot_bench.core.legible import long_line
-from buildbot_bench.core.profile import parse_folded, top_symbols
+from buildbot_bench.core.profile.formats import parse_folded
+from buildbot_bench.core.profile.symbols import top_symbols
 from buildbot_bench.core.wire import (
     Event,
     Failed,
@@ -102,8 +101,8 @@ def _of_iteration(event: Measured) -> str:
 def _of_capture(event: Profiled) -> str:
     capture = parse_folded(event.folded.splitlines(), source="the capture")
     shares = ", ".join(
-        f"{long_line(symbol.name)} {symbol.self_share:.1%}"
-        for symbol in top_symbols(capture, limit=_MOST_SYMBOLS)
+        f"{long_line(name)} {share:.1%}"
+        for name, share in top_symbols(capture, limit=_MOST_SYMBOLS)
     )
     head = f"{_clock(event.at_s)} {capture.samples:,} samples of {long_line(event.counter)}"
     return f"{head}, {capture.idle_share:.0%} idle; busy with {shares}"

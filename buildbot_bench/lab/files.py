@@ -1,7 +1,5 @@
 """Files that are whole or absent after a kill or a power cut, and checks of digests."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shutil

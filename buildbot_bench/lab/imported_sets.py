@@ -1,9 +1,4 @@
-"""The configuration sets in a directory tree of bench-lab.sh, whose shell files no shell reads.
-
-A set is a directory: files for the DUT's root, or `dut/` and `refendpoint/` with files for each.
-"""
-
-from __future__ import annotations
+"""The configuration sets in a directory tree of bench-lab.sh, whose shell files no shell reads."""
 
 import os
 import re

@@ -1,7 +1,5 @@
 """The conversion of a bench-lab.sh configuration into a table of testbeds.toml."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

@@ -12,8 +12,6 @@ if the old one died without a last event.
     jobs/ID/runner.lock    held by the runner as long as it lives
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -178,11 +176,7 @@ class Job:
 def follow_to_the_end(
     job: Job, request: Request, artefact: Path, run: Callable[[], None]
 ) -> Iterator[Event]:
-    """Start or attach, and yield all events from the first; a runner that dies is replaced.
-
-    Raises:
-        InfraError: When runners keep dying.
-    """
+    """Start or attach, and yield all events from the first; a runner that dies is replaced."""
     seen = fruitless = 0
     while fruitless < _MOST_FRUITLESS:
         fruitless += 1

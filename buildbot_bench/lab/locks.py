@@ -4,8 +4,6 @@ flock(2) belongs to the open file, which a fork shares: a lock that a child inhe
 as the child. A program started by exec does not inherit it, as Python opens files close-on-exec.
 """
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os

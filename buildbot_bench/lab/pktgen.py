@@ -4,8 +4,6 @@ The archive's value of a run: drop the log's first 15 and last 10 lines, keep th
 `main_thread [n] P pps …` whose P does not start with 0, and take the median of P.
 """
 
-from __future__ import annotations
-
 import re
 import statistics
 from dataclasses import dataclass

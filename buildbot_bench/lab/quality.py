@@ -1,7 +1,5 @@
 """The verdict whether one run of traffic can be believed."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ and is then untestable; a fault of the lab is tried again within the job's budge
 an iteration, with a value or a reason.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

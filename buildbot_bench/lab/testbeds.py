@@ -1,7 +1,5 @@
 """The testbeds of a lab, read from testbeds.toml, and their drivers."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Callable, Mapping

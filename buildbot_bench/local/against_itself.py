@@ -1,7 +1,5 @@
 """One revision measured against itself: the noise of runs and images, and what causes it."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Iterator
@@ -9,7 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from buildbot_bench.core.compare import Sensitivity, next_block, sensitivity
+from buildbot_bench.core.compare.schedule import next_block
+from buildbot_bench.core.compare.sensitivity import Sensitivity, sensitivity
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.evidence import is_alike
 from buildbot_bench.core.revision import Revision

@@ -1,7 +1,5 @@
 """The builds and runs of one campaign, each stored when it ends."""
 
-from __future__ import annotations
-
 import platform
 import queue
 import threading
@@ -182,11 +180,7 @@ class Bench:
             self.await_build(0.0)
 
     def measure(self, image: StoredBuild, tell: Callable[[str], None]) -> None:
-        """Run a build once and store what came of it.
-
-        Raises:
-            InfraError: So many runs in a row gave nothing.
-        """
+        """Run a build once and store what came of it."""
         self._workshop.trim({image.id})
         began_s = time.monotonic()
         try:

@@ -1,7 +1,5 @@
 """A local search from its question to its answer, as `plan` directs."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import lru_cache
 

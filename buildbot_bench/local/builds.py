@@ -4,8 +4,6 @@ The git directory has `bench/` with `trees/` (worktrees of builds and runs), `bu
 and the evidence. The least used builds go when there are too many.
 """
 
-from __future__ import annotations
-
 import os
 import queue
 import shutil

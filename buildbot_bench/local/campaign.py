@@ -1,7 +1,5 @@
 """The question of a local search or comparison; an equal question continues its campaign."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Sequence

@@ -1,27 +1,21 @@
 """A local comparison of two to sixteen revisions, from its question to its report."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from buildbot_bench.core.compare import (
+from buildbot_bench.core.compare.model import ComparedVariant, ComparisonReport, SeriesValues
+from buildbot_bench.core.compare.report import compose_comparison
+from buildbot_bench.core.compare.schedule import (
     MIN_VARIANTS,
     BootLimits,
-    ComparedVariant,
-    ComparisonReport,
-    ComparisonTerms,
-    SeriesValues,
     VariantPlan,
-    compose_comparison,
     more_images,
     next_block,
-    no_op,
-    same_as,
-    why_one_image,
 )
+from buildbot_bench.core.compare.variants import no_op, same_as, why_one_image
+from buildbot_bench.core.compare.verdict import ComparisonTerms
 from buildbot_bench.core.evidence import is_alike
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.report.words import duration

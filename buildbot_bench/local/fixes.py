@@ -1,7 +1,5 @@
 """The application of a fixing commit to the trees of revisions that lack it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path

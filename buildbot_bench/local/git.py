@@ -4,8 +4,6 @@ The program, and no library: it alone resolves all that a person writes, such as
 and a machine on which somebody bisects has it.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Mapping, Sequence

@@ -1,13 +1,11 @@
 """A local search that goes on inside the merges that it finds."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.legible import shorten
-from buildbot_bench.core.report import AddedSection, Report, ReportKind
+from buildbot_bench.core.report.model import AddedSection, Report, ReportKind
 from buildbot_bench.core.report.words import count, named, what_changed
 from buildbot_bench.core.revision import Revision, RevisionRange
 from buildbot_bench.core.search import Step, forecast

@@ -1,7 +1,5 @@
 """Takes over builds and runs of a campaign that differs from another only in how it builds."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """A search's evidence, read from the file of a local campaign."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median

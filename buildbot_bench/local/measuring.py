@@ -1,7 +1,5 @@
 """The interface that runs a kept build once, and its form for a command testbed."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The commits that a merge brought, as a range that can be searched like any other."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise

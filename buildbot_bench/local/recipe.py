@@ -1,7 +1,5 @@
 """The recipe of a revision's build: steps, and the files to keep."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping

@@ -1,27 +1,18 @@
 """The composition of a local search's report."""
 
-from __future__ import annotations
-
 import platform
 import shlex
 from collections.abc import Sequence
 
 from buildbot_bench.core.item import RANDOMISED_FACT, ItemUnderTest
 from buildbot_bench.core.legible import one_line
-from buildbot_bench.core.report import (
-    NOT_HEEDED,
-    AppliedFix,
-    Context,
-    ImageRecord,
-    ProbeRecord,
-    Report,
-    Setting,
-    compose,
-    one_layout,
-    replay_stages,
-    runners_up,
-)
+from buildbot_bench.core.report.compose import compose
+from buildbot_bench.core.report.context import Context, ImageRecord
+from buildbot_bench.core.report.model import AppliedFix, ProbeRecord, Report, Setting
+from buildbot_bench.core.report.one_layout import NOT_HEEDED, one_layout
+from buildbot_bench.core.report.stages import replay_stages, runners_up
 from buildbot_bench.core.revision import RevisionRange
+from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.local.bisecting import Found
 from buildbot_bench.local.campaign import LocalSearch
 from buildbot_bench.local.fixes import Carried
@@ -75,12 +66,7 @@ def probe_records(known: Known) -> list[ProbeRecord]:
             serial=serial,
             label=_revision_of(known, images[one.image_id]),
             image=images[one.image_id].ordinal,
-            value=one.value,
-            unit=one.unit,
-            failure=one.failure,
-            at_s=one.at_s,
-            duration_s=one.duration_s,
-            times=one.times,
+            **shared(ProbeRecord, one),
         )
         for serial, one in enumerate(known.iterations, start=1)
     ]

@@ -1,7 +1,5 @@
 """A repository that one process at a time measures."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The commits that a person means, and the chain of commits between two."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -48,9 +46,6 @@ class Revisions:
         `.` is the working tree as it lies there.
 
         Raises InfraError: git fails.
-
-        Raises:
-            UsageError: There is none.
         """
         if name == WORKING_TREE:
             return working_tree(self.git)

@@ -1,7 +1,5 @@
 """The SQLite file of one repository's builds and runs, each stored when it ends."""
 
-from __future__ import annotations
-
 import json
 import os
 import sqlite3

@@ -1,7 +1,5 @@
 """Fills the submodules of a worktree from those that the user has, without a network."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterator, Sequence

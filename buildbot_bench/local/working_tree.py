@@ -1,7 +1,5 @@
 """The working tree as a commit, so that what nobody committed yet is measured like a revision."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile

@@ -1,7 +1,5 @@
 """The Buildbot configuration of a workflow, which refuses unsafe log-ins and connections."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -35,15 +33,10 @@ from buildbot_bench.plugin.service import BenchService
 from buildbot_bench.plugin.steps.build import Checkout, CheckoutFromMirror, Compile, Patch
 from buildbot_bench.plugin.steps.measure import Abandon, MeasureProbe, TakeCapture
 from buildbot_bench.plugin.steps.transfer import Fetch, KeepReadFiles, Upload
-from buildbot_bench.workflow import (
-    BuildJob,
-    CheckoutStep,
-    Push,
-    RunStep,
-    UploadStep,
-    Workflow,
-    load,
-)
+from buildbot_bench.workflow.jobs import BuildJob, CheckoutStep, RunStep, UploadStep
+from buildbot_bench.workflow.load import load
+from buildbot_bench.workflow.model import Workflow
+from buildbot_bench.workflow.repositories import Push
 
 _LOG = Logger()
 

@@ -4,8 +4,6 @@ The master's database holds the secret that signs sessions: a copy of it opens e
 and artefacts hold patches that wait for approval.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Iterator

@@ -48,7 +48,7 @@ from buildbot_bench.plugin.rest.endpoints import register
 from buildbot_bench.plugin.rest.searches import BenchIncident, Search
 from buildbot_bench.plugin.rest.views import BenchView
 from buildbot_bench.steady_timers import SteadyTimers
-from buildbot_bench.workflow import Workflow
+from buildbot_bench.workflow.model import Workflow
 
 _LOG = Logger()
 

@@ -4,8 +4,6 @@ Both sites link, mention and embed words that look like it, and only code spans 
 (Phabricator takes no backslash), so a text that could be more than words becomes a code span.
 """
 
-from __future__ import annotations
-
 import re
 from functools import cache
 

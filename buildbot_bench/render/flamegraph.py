@@ -1,8 +1,4 @@
-"""Flame graphs as SVG with search and zoom of their own.
-
-A picture is one <svg> element for a file or an HTML page that loads nothing and shows everything,
-with tool tips, without its script. The same profiles give the same bytes.
-"""
+"""Flame graphs as SVG with search and zoom of their own."""
 
 from __future__ import annotations
 
@@ -12,10 +8,9 @@ from dataclasses import dataclass
 from zlib import crc32
 
 from buildbot_bench.core.legible import one_line, shorten
-from buildbot_bench.core.profile import (
+from buildbot_bench.core.profile.model import MOSTLY_IDLE, Profile
+from buildbot_bench.core.profile.symbols import (
     CALLCHAIN_DEPTH,
-    MOSTLY_IDLE,
-    Profile,
     ShareChange,
     restore_callers,
     share_change,

@@ -1,7 +1,5 @@
 """Reports, comparisons, judged series, glossary and badges as HTML and SVG, with their pictures."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -11,21 +9,21 @@ from statistics import median
 
 from markdown_it import MarkdownIt
 
-from buildbot_bench.core.compare import ComparisonReport, SeriesReport
+from buildbot_bench.core.compare.model import ComparisonReport, SeriesReport
 from buildbot_bench.core.compare.text import explanation, headline, image_lines, measured, table
 from buildbot_bench.core.judge.recorded import JudgedSeries
-from buildbot_bench.core.model import learn
-from buildbot_bench.core.report import ImageValues, Level, Report, StepReport
+from buildbot_bench.core.model.learn import learn
+from buildbot_bench.core.report.evidence_model import ImageValues, Level
+from buildbot_bench.core.report.model import Report, StepReport
 from buildbot_bench.core.report.words import count, quantity
 from buildbot_bench.core.sample import Iteration, Sample
 from buildbot_bench.render.environment import environment
 from buildbot_bench.render.mime import Picture
-from buildbot_bench.render.plots import (
-    BoxGroup,
+from buildbot_bench.render.plots.distribution import BoxGroup, distribution
+from buildbot_bench.render.plots.history import (
     HistoryMark,
     HistoryMarkKind,
     HistoryPoint,
-    distribution,
     history,
     posterior,
 )

@@ -1,7 +1,5 @@
 """Text fitted into the columns of a mail or a terminal."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime

@@ -1,16 +1,14 @@
 """Mails by the templates of their kinds: those of search reports, and all others."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from datetime import datetime
 from email.message import EmailMessage
 from typing import Any
 
-from buildbot_bench.core.report import Report
 from buildbot_bench.core.report.farm_mails import ControlRun, QuarantineReport, WeeklyReport
 from buildbot_bench.core.report.incident_mails import BreakageReport, RecoveryReport
+from buildbot_bench.core.report.model import Report
 from buildbot_bench.core.report.operator_mails import (
     BrokenWorkloadReport,
     HangReport,
@@ -22,14 +20,6 @@ from buildbot_bench.render.html import ReportFragment, report_html
 from buildbot_bench.render.layout import moment, wrap
 from buildbot_bench.render.mime import Envelope, Picture, parse_address, write_message
 from buildbot_bench.render.text import report_text
-
-__all__ = [
-    "compose_digest",
-    "compose_message",
-    "incident_id",
-    "new_message_id",
-    "parse_address",
-]
 
 
 def compose_message(

@@ -1,7 +1,5 @@
 """A text, its HTML and their pictures as one MIME message."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from contextlib import suppress
@@ -80,11 +78,7 @@ def write_message(
 
 
 def parse_address(text: str) -> Address:
-    """One mail address, with or without a name.
-
-    Raises:
-        UsageError: When it is none, or not in ASCII.
-    """
+    """One mail address, with or without a name."""
     address = Address()
     with suppress(ValueError, IndexError):  # several, none, or nonsense that trips the parser
         header = _POLICY.header_factory("To", text)

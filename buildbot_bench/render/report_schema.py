@@ -1,12 +1,10 @@
 """`python -m buildbot_bench.render.report_schema`: print the JSON Schema of a report."""
 
-from __future__ import annotations
-
 import json
 import sys
 
 from buildbot_bench.core.json_model import schema_of
-from buildbot_bench.core.report import Report
+from buildbot_bench.core.report.model import Report
 
 
 def schema() -> str:

@@ -1,22 +1,14 @@
 """A report as plain text of 80 columns, for a mail's first part and for a terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from buildbot_bench import extensions
 from buildbot_bench.core.legible import long_line, one_line, shorten
-from buildbot_bench.core.report import (
-    AddedSection,
-    Fact,
-    PerPacket,
-    ProbeRecord,
-    Report,
-    Sampled,
-    ScopeRow,
-    Why,
-)
+from buildbot_bench.core.report.cost_table import PerPacket
+from buildbot_bench.core.report.evidence_model import Fact, ScopeRow
+from buildbot_bench.core.report.model import AddedSection, ProbeRecord, Report
+from buildbot_bench.core.report.why import Sampled, Why
 from buildbot_bench.core.report.why_words import (
     cost_change,
     cost_figure,

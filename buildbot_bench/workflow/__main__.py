@@ -1,7 +1,5 @@
 """`python -m buildbot_bench.workflow`: print the JSON Schema of bench.yml."""
 
-from __future__ import annotations
-
 import json
 import sys
 

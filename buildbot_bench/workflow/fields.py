@@ -1,7 +1,5 @@
 """The kinds of values in bench.yml: names, durations, percentages, patterns."""
 
-from __future__ import annotations
-
 import re
 from typing import Annotated, Any, TypeVar
 

@@ -1,7 +1,5 @@
 """Suggestions for GitHub Actions' words that bench.yml writes otherwise."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The jobs of bench.yml, which build or measure, with their steps."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property

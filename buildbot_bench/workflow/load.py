@@ -1,7 +1,5 @@
 """The reader of bench.yml, which reports each problem with its line."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from itertools import islice
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A job's matrix of testbeds and workloads, by GitHub's rules."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Annotated, Any, Literal, Self

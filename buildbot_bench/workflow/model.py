@@ -1,7 +1,5 @@
 """The whole of bench.yml as a model, and the facts that follow from it."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """The outline of each job, read even from a file with mistakes, for checks across jobs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any, TypeVar

@@ -1,7 +1,5 @@
 """pydantic's errors in the words of bench.yml, with their line and column."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any, get_args

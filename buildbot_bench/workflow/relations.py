@@ -1,7 +1,5 @@
 """Checks across a workflow's jobs: needs, artefacts, machines, matrices and testbeds."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches

@@ -1,10 +1,4 @@
-"""The repositories of bench.yml, their branches, and the triggers that start measurements.
-
-The first one's branches keep their plain names, so that a farm that comes to watch another
-repository keeps all measurements. The others' are called `ports:main`.
-"""
-
-from __future__ import annotations
+"""The repositories of bench.yml, their branches, and the triggers that start measurements."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence

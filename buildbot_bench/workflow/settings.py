@@ -1,7 +1,5 @@
 """Settings in bench.yml: control images, links, mail, shares, storage, untrusted people."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Annotated, Any, Protocol, Self
@@ -19,6 +17,7 @@ from buildbot_bench.archives.prebuilt import FIELDS
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.links import Links, check_template
+from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.core.sharing import Weights
 from buildbot_bench.workflow.fields import (
     PLACE_PATTERN,
@@ -177,12 +176,7 @@ class Sharing(Model):
     @property
     def weights(self) -> Weights:
         """The same in the core's words."""
-        return Weights(
-            alarms=self.alarms,
-            searches=self.searches,
-            commits=self.commits,
-            comparisons=self.comparisons,
-        )
+        return Weights(**shared(Weights, self))
 
 
 def _prebuilt_pattern(pattern: str) -> str:

@@ -1,7 +1,5 @@
 """The page of the action's inputs and outputs, from action.yml."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from ruamel.yaml import YAML

@@ -1,7 +1,5 @@
 """The page of all commands, from their parsers: what `--help` says."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterator
 

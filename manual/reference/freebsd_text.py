@@ -1,7 +1,5 @@
 """The page of what FreeBSD's releases need, made from the table in the code."""
 
-from __future__ import annotations
-
 from buildbot_bench.core.freebsd_releases import NEEDS
 from manual.reference.myst import code, plain, table
 

@@ -1,7 +1,5 @@
 """The page of the metrics, from the source that names them: their values take a farm."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Small parts of MyST text: tables, code spans and plain words."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 

@@ -1,7 +1,5 @@
 """The page of the REST resources, from the classes that answer them."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The page of the tables, from their metadata: those that the plugin keeps beside Buildbot's."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 
 from buildbot_bench.plugin.db.schema import METADATA

@@ -1,7 +1,5 @@
 """The page of bench.yml's keys, from its JSON Schema."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from importlib.resources import files

@@ -1,7 +1,5 @@
 """Archives that are small as they come and large as they are read: each is refused in words."""
 
-from __future__ import annotations
-
 import io
 import lzma
 import resource

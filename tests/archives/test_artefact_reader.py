@@ -1,7 +1,5 @@
 """What an artefact holds: a kernel is the same for whoever packed it, and says of what it is."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import tarfile

@@ -1,7 +1,5 @@
 """Two kernels are one only if that is certain: what is no whole archive is the file that it is."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import hashlib

@@ -1,7 +1,5 @@
 """A disk for a lab's machine, read back: its GPT, its boot blocks, and the files of its UFS2."""
 
-from __future__ import annotations
-
 import os
 import struct
 import uuid

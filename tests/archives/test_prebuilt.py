@@ -1,7 +1,5 @@
 """Kernels that others built, from a web server and from a directory."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import tarfile

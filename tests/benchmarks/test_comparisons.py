@@ -1,7 +1,5 @@
 """What `make bench` says of comparisons: recorded neighbours, and simulated ones."""
 
-from __future__ import annotations
-
 import ast
 import json
 from pathlib import Path
@@ -23,7 +21,7 @@ def test_no_world_of_comparisons_knows_a_number_of_the_model() -> None:
             if isinstance(node, ast.Import | ast.ImportFrom)
             for alias in node.names
         }
-        assert not names & {"constants", "constant_sources", "ARCHIVE", "Prior"}
+        assert not names & {"constants", "ARCHIVE", "Prior"}
 
 
 def test_the_apu2s_neighbours_are_seldom_called_changed() -> None:

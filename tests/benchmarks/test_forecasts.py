@@ -1,7 +1,5 @@
 """How forecasts are held against what searches took."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The judge is held against shifts that last, in results as others keep them."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

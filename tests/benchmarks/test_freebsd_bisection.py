@@ -1,7 +1,5 @@
 """The bisection of `make test-freebsd`: its commits, its farm, and how its report is read."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path
@@ -13,7 +11,7 @@ from benchmarks.freebsd import bisecting, boots
 from benchmarks.freebsd.commits import BRANCH, Commits, make_commits
 from benchmarks.freebsd.workshop import KERNCONF, Workshop
 from buildbot_bench.core.errors import InfraError, UsageError
-from buildbot_bench.workflow import load
+from buildbot_bench.workflow.load import load
 from tests.fakes.freebsd_tree import make_tree
 from tests.readme import CHECKOUT
 

@@ -1,7 +1,5 @@
 """What `make load` measures, on a farm with few commits: it runs, and asks few queries."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What `make bench` runs: tables, figures as JSON, and the plots that are drawn from them."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

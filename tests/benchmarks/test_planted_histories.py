@@ -1,7 +1,5 @@
 """What `make bench` says of planted histories: made up, compiled, searched by commands."""
 
-from __future__ import annotations
-
 import ast
 import subprocess
 import time

@@ -1,14 +1,13 @@
 """How constants are halved and doubled, and that workers see it."""
 
-from __future__ import annotations
-
+import inspect
 import json
 
 import pytest
 
 from benchmarks import sensitivity
 from benchmarks.worlds.runs import BY_NAME
-from buildbot_bench.core.model import constant_sources, constants
+from buildbot_bench.core.model import constants
 
 
 @pytest.mark.parametrize(
@@ -26,11 +25,16 @@ def test_a_share_stays_a_share_and_a_count_a_count(value, factor, unit, scaled):
     assert sensitivity.scaled(value, factor, unit) == pytest.approx(scaled)
 
 
-@pytest.mark.parametrize("name", [constant.name for constant in constant_sources.TABLE])
+@pytest.mark.parametrize("name", sensitivity.units())
 def test_each_constant_of_the_model_has_another_value(name):
-    (unit,) = (one.unit for one in constant_sources.TABLE if one.name == name)
     value = getattr(constants, name)
-    assert sensitivity.scaled(value, 2.0, unit) != value
+    assert sensitivity.scaled(value, 2.0, sensitivity.units()[name]) != value
+
+
+def test_each_constant_of_the_model_has_its_unit_and_source_below_it():
+    assert set(sensitivity.units()) == {name for name in vars(constants) if name.isupper()}
+    source = inspect.getsource(constants)
+    assert source.count(". Source: ") == source.count(" = ") == len(sensitivity.units())
 
 
 def test_the_rows_are_there():

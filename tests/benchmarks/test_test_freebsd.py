@@ -1,7 +1,5 @@
 """`make test-freebsd`: its rows on a tree in miniature, as a user with a real one runs them."""
 
-from __future__ import annotations
-
 import subprocess
 
 import pytest

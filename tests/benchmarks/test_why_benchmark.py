@@ -1,13 +1,11 @@
 """What `python -m benchmarks why` counts as right, and that it reads what a report says."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
 
 from benchmarks.why import CASES, judged, show
-from buildbot_bench.core.profile import Profile, Stack
+from buildbot_bench.core.profile.model import Profile, Stack
 from buildbot_bench.core.report.why import Capture, Captures, Why, explain
 from buildbot_bench.core.sample import PACKETS_PER_CPU_SECOND
 

@@ -1,7 +1,5 @@
 """The labs that the search is judged in, and how an answer is held against their truth."""
 
-from __future__ import annotations
-
 import ast
 import json
 from pathlib import Path

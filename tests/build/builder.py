@@ -1,7 +1,5 @@
 """A builder with a source tree in miniature, and `bench-build freebsd` on this tree."""
 
-from __future__ import annotations
-
 import shutil
 import tarfile
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Fixtures of the builder's tests."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.build.builder import Builder, new_builder

@@ -1,7 +1,5 @@
 """`bench-build freebsd` on a tree with FreeBSD's targets: built, packed, kept, and told apart."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import struct

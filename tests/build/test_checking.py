@@ -1,7 +1,5 @@
 """`bench-build check` says what a builder lacks, and which package has it."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.build.checking import HEADERS, PROGRAMS, Need

@@ -4,8 +4,6 @@ They are stand-ins: no jail is made here. What the real ones refuse of a jail's 
 refuse by the names that jail(8) of FreeBSD 14.2 lists.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Which configuration a kernel has: a name or a file, lines of options, its modules."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.build.kernconf import Base, built_in, kernel_config

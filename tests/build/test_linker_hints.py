@@ -1,7 +1,5 @@
 """The index of modules, of modules compiled by a real compiler; read as the kernel reads it."""
 
-from __future__ import annotations
-
 import platform
 import struct
 import subprocess

@@ -1,7 +1,5 @@
 """What a build read of its source tree stands beside the kernel, or nothing does."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

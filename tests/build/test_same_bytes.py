@@ -1,7 +1,5 @@
 """The same code is the same digest, wherever and whenever it is built."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -3,8 +3,6 @@
 Where the kernel refuses a sandbox, what is tested is that this is said.
 """
 
-from __future__ import annotations
-
 import shutil
 import socket
 import subprocess

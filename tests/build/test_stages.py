@@ -1,7 +1,5 @@
 """Where a build fails says whose it is; it says how far it is, and what each stage took."""
 
-from __future__ import annotations
-
 import io
 import re
 import subprocess

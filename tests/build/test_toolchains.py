@@ -1,7 +1,5 @@
 """The tool chain is built once for each state of what it is built from, for all worktrees."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

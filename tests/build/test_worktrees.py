@@ -1,7 +1,5 @@
 """A revision's tree from a mirror on the builder: real git, little fetched, nothing left over."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`bench-build world`: built, kept by the tree's content, resumed, and refused before a build."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.build.cli import main

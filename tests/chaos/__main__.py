@@ -6,8 +6,6 @@ the faults and the pauses between them, not how fast the farm works. Exit status
 invariant was violated, 1 else.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import random

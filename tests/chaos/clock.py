@@ -4,8 +4,6 @@ libfaketime would do, but its 0.9.10 has every time.sleep() of Python 3.11 fail 
 the monotonic clock alone, and deadlocks programs of several threads that fork.
 """
 
-from __future__ import annotations
-
 import struct
 import subprocess
 import time

@@ -1,7 +1,5 @@
 """A disk whose power can be cut, and the faults that this machine cannot make."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The searches and comparisons that people ask of a farm in chaos, as typed commands."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import signal

@@ -5,8 +5,6 @@ own: EXT4_IOC_SHUTDOWN drops what no fsync and no write-back has brought to the 
 of file systems do it, and the next mount recovers the journal.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import struct

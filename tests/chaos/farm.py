@@ -3,8 +3,6 @@
 It keeps its processes running, as a system's supervisor does.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import time

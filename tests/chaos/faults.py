@@ -1,7 +1,5 @@
 """The interface of faults, which strike a farm at once or for a while."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from dataclasses import dataclass

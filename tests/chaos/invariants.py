@@ -1,7 +1,5 @@
 """The invariants of a farm after any fault; each violation is a line of text."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Sequence
 from itertools import pairwise

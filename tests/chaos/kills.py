@@ -1,7 +1,5 @@
 """Faults that end processes and connections: SIGKILL, a power cut, a server that drops a client."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal

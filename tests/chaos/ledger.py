@@ -1,7 +1,5 @@
 """The ledger of faults, recovery times and violations, as counts and as a table."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 

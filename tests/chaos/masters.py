@@ -4,8 +4,6 @@
 were killed. It ends with 1 when an answer is wrong, or when an invariant is violated.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import sys

@@ -3,8 +3,6 @@
 `tc netem` loses packets too, and needs a kernel module that many virtual machines lack.
 """
 
-from __future__ import annotations
-
 import subprocess
 
 _COMMAND = "nft"

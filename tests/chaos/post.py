@@ -1,7 +1,5 @@
 """The mail server of a farm in chaos, which accepts mails, refuses them, hangs or is away."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass
 from email import message_from_bytes, policy

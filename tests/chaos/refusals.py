@@ -1,7 +1,5 @@
 """A database that refuses one kind of statement for a while, as one does whose disk is full."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from typing import Protocol
 

@@ -1,7 +1,5 @@
 """A network between two processes that drops and delays: a TCP relay in a thread of its own."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """One run of chaos: a farm at work, faults in seeded order, and the check of invariants."""
 
-from __future__ import annotations
-
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator

@@ -1,7 +1,5 @@
 """A farm with two masters on PostgreSQL, whose processes are killed and restarted."""
 
-from __future__ import annotations
-
 import os
 import random
 import shutil

@@ -1,7 +1,5 @@
 """Faults of a farm's surroundings: disk, clock, network, database, mail, git, settings."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """What is no fault of the farm is no violation; a second mail and a wrong answer are."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 

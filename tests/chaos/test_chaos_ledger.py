@@ -1,7 +1,5 @@
 """What struck is counted, what was violated is blamed on what struck last, recovery is timed."""
 
-from __future__ import annotations
-
 from tests.chaos.ledger import Ledger, table
 
 

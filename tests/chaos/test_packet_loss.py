@@ -1,7 +1,5 @@
 """The packet filter of this machine drops what it is asked to drop, and then no more."""
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Iterator
 

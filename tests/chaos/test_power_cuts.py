@@ -3,8 +3,6 @@
 Where nobody may mount a disk, conftest.py leaves these out.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import threading

@@ -1,7 +1,5 @@
 """The database that chaos has refuse one kind of statement refuses that one, for a while."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path

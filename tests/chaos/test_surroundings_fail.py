@@ -1,7 +1,5 @@
 """The network and the mail server that chaos uses do fail, and work again."""
 
-from __future__ import annotations
-
 import smtplib
 import socket
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A process goes by a clock that is set, stands and goes on, and its pauses stay what they are."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

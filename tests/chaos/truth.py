@@ -1,7 +1,5 @@
 """A history with known changes of level, cut into ranges with one change each."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Sequence

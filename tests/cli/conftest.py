@@ -1,7 +1,5 @@
 """Fixtures of bench-bisect's tests: a farm, and the command in this process."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 

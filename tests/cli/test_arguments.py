@@ -1,7 +1,5 @@
 """The command line: what is understood, and that each mistake is named."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.api.requests import MarkAsked, ReleaseAsked, SearchQuestion

@@ -1,7 +1,5 @@
 """What bench-bisect prints where, and what its exit status says, against a farm over HTTP."""
 
-from __future__ import annotations
-
 import json
 import signal
 import threading

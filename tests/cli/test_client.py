@@ -1,7 +1,5 @@
 """What the client makes of a farm that misbehaves, and of a cookie that is no longer taken."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.cli.client import SEARCH, FarmClient, FarmUnreachableError

@@ -1,7 +1,5 @@
 """bench-comment keeps one comment of a report current, where a change is reviewed."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """What bench-compare asks of a farm, prints where, writes, and says in its exit status."""
 
-from __future__ import annotations
-
 import base64
 import json
 import threading

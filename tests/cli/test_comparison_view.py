@@ -1,7 +1,5 @@
 """A comparison without a farm while it goes on: in a terminal a picture, elsewhere lines."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import pty

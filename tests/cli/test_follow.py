@@ -1,7 +1,5 @@
 """Waiting for a search across a farm's restarts, with a clock that does not wait."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from io import StringIO
 from typing import Any

@@ -1,7 +1,5 @@
 """bench-judge reads what others measured, tells the changes and ends with the status for a gate."""
 
-from __future__ import annotations
-
 import io
 import json
 import random

@@ -1,7 +1,5 @@
 """What a repository's bench.yml says of a local search, and what command lines cannot say."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

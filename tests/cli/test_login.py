@@ -1,7 +1,5 @@
 """Who may act: Buildbot's cookie login, and what each refusal tells a person."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

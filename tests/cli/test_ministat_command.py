@@ -1,7 +1,5 @@
 """bench-ministat answers as ministat does: flags, messages, exit status, width."""
 
-from __future__ import annotations
-
 import fcntl
 import gzip
 import io

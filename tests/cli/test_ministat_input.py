@@ -1,7 +1,5 @@
 """Lines, columns and numbers, read as C reads them."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import math

@@ -1,7 +1,5 @@
 """The command as a process: a terminal of its own, Ctrl-C, a farm that restarts meanwhile."""
 
-from __future__ import annotations
-
 import re
 import signal
 import subprocess

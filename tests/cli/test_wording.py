@@ -1,7 +1,5 @@
 """The words: numbers as a person says them, never surer than they are."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

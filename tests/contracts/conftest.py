@@ -6,8 +6,6 @@ BENCH_CONTRACT_RANGE="OLD NEW", BENCH_CONTRACT_PLACE="TESTBED WORKLOAD" and, for
 BENCH_CONTRACT_LOGIN="USER PASSWORD".
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 

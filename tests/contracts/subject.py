@@ -1,7 +1,5 @@
 """The interface of a farm, real or fake, on which the REST contract is tested."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Iterator

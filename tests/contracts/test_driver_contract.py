@@ -1,7 +1,5 @@
 """What the runner relies on, whichever testbed it drives: the same tests for every driver."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What bench-bisect relies on in a farm's REST face; real and fake farms are held to it alike."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

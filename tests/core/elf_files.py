@@ -1,7 +1,5 @@
 """Small ELF files for tests, with the sections that a test needs."""
 
-from __future__ import annotations
-
 import struct
 from dataclasses import dataclass
 

@@ -1,10 +1,8 @@
 """Profiles for tests: recorded ones, and small ones written as folded stacks."""
 
-from __future__ import annotations
-
 import gzip
 
-from buildbot_bench.core.profile import parse_folded, parse_pmc_graph
+from buildbot_bench.core.profile.formats import parse_folded, parse_pmc_graph
 
 SIMPLE_TX = ("n311215-D58513.simple_tx_off", "n311215-D58513.simple_tx_on")
 CAPTURES = (*SIMPLE_TX, "r320657.inet4", "r320657D11476.inet4")

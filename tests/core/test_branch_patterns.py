@@ -1,7 +1,5 @@
 """Which branches a list of patterns takes, and in which order."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.core.branches import is_literal, selected_branches

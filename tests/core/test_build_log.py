@@ -1,7 +1,5 @@
 """Which line of a failed build says why, on logs in the shape of make's and clang's own."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.core.build_log import BuildLog, Diagnosis

@@ -1,7 +1,5 @@
 """Where a build of FreeBSD is, told by make's own lines, in the shape of real ones."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.core.build_log import Stage, Stages

@@ -1,7 +1,5 @@
 """Of what was stated at a probability, how much was right; and budgets of false alarms."""
 
-from __future__ import annotations
-
 from random import Random
 
 import pytest

@@ -1,21 +1,18 @@
 """Captures as pmcstat and gprof write them: what is read again is the same capture."""
 
-from __future__ import annotations
-
 import gzip
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from buildbot_bench.core.profile import (
-    Profile,
-    Stack,
+from buildbot_bench.core.profile.formats import (
     format_gprof,
     format_pmc_graph,
     parse_folded,
     parse_pmc_graph,
 )
+from buildbot_bench.core.profile.model import Profile, Stack
 
 NAMES = st.sampled_from(["ip_input", "igb_rxeof", "fork_exit", "a@b", "[4]", "ä"])
 STACKS = st.builds(

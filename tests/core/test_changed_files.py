@@ -1,7 +1,5 @@
 """Which files of a commit meet the functions whose share changed, by name alone."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """What a farm's condition is worth telling a person, and how grave it is."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """A step that one series showed is confirmed or denied by boots of both its sides on another."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
@@ -11,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.incident import (
+from buildbot_bench.core.incident.confirmation import (
     Confirmation,
     Standing,
     Wanted,

@@ -1,7 +1,5 @@
 """When a line of cron was due last: against a slow reading of the rules, and Buildbot's library."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 import pytest

@@ -1,7 +1,5 @@
 """Which sources a program was linked from, by its own symbols."""
 
-from __future__ import annotations
-
 import subprocess
 
 import pytest

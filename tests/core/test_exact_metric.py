@@ -1,7 +1,5 @@
 """A metric that counts the same at each boot: no spread, lower is better, and nothing breaks."""
 
-from __future__ import annotations
-
 import warnings
 from collections import Counter
 from collections.abc import Sequence
@@ -13,10 +11,13 @@ import pytest
 
 from buildbot_bench.core import ministat
 from buildbot_bench.core.evidence import SearchTerms, policy_of
-from buildbot_bench.core.judge import Alarm, JudgePolicy, Nothing, Suspicion, judge
-from buildbot_bench.core.model import COUNTED, learn
-from buildbot_bench.core.profile import EXECUTED, Profile, Stack, compare_symbols
-from buildbot_bench.core.report import compose
+from buildbot_bench.core.judge.decide import judge
+from buildbot_bench.core.judge.model import Alarm, JudgePolicy, Nothing, Suspicion
+from buildbot_bench.core.model.learn import learn
+from buildbot_bench.core.model.noise import counted as counts_prior
+from buildbot_bench.core.profile.model import EXECUTED, Profile, Stack
+from buildbot_bench.core.profile.symbols import compare_symbols
+from buildbot_bench.core.report.compose import compose
 from buildbot_bench.core.sample import (
     INSTRUCTIONS_PER_PACKET,
     KNOWN_METRICS,
@@ -88,7 +89,7 @@ def searched(
                 min_effect=min_effect,
                 higher_is_better=False,
                 sigma_run=sigma_run,
-                sigma_build=COUNTED.sigma_build,
+                sigma_build=counts_prior().sigma_build,
                 images=False,
                 layout=False,
                 counted=True,
@@ -110,14 +111,16 @@ def test_the_unit_says_which_way_is_better():
 
 def test_how_far_counts_scatter_is_learnt_from_boots_and_no_metric_is_believed_to_have_none():
     unknown = learn([counted(1, BEFORE)])
-    assert COUNTED.sigma_run < unknown.sigma_run < 2 * COUNTED.sigma_run
+    assert counts_prior().sigma_run < unknown.sigma_run < 2 * counts_prior().sigma_run
     assert unknown.assumed == ("boots of one image vary by about 0.02 %",)
     assert 0 < EVEN.sigma_run < 3e-5
     scattered = learn([counted(n, *SCATTERED) for n in range(4)])
     assert 1e-4 < scattered.sigma_run < 2.5e-4
     assert not scattered.assumed
     assert not scattered.saturated
-    assert {noise.sigma_build for noise in (unknown, EVEN, scattered)} == {COUNTED.sigma_build}
+    assert {noise.sigma_build for noise in (unknown, EVEN, scattered)} == {
+        counts_prior().sigma_build
+    }
 
 
 def test_what_neighbouring_commits_differ_by_is_no_noise():

@@ -1,7 +1,5 @@
 """The table of what FreeBSD's releases need: in their order, with modules that there are."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import buildbot_bench

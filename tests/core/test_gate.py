@@ -1,7 +1,5 @@
 """A commit is worth the hardware when a figure without noise moved, or cannot be had."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

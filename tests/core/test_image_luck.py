@@ -1,7 +1,5 @@
 """How many images lie far off their code's level, as a testbed's own history tells."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import math
@@ -13,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate
 
-from buildbot_bench.core.model import constant_sources, constants, learn
+from buildbot_bench.core.model import constants
 from buildbot_bench.core.model.image_luck import broad_density, near_density
+from buildbot_bench.core.model.learn import learn
 from buildbot_bench.core.sample import Iteration, Metric, NoiseClass, Sample
 
 RUN, BUILD = 0.005, 0.002
@@ -158,9 +157,3 @@ def test_the_share_is_one_whatever_was_measured(
     noise = learn(samples)
     assert 0.0 < noise.far_share < 1.0
     assert noise.far_weight >= constants.TESTBED_FAR_WEIGHT
-
-
-def test_each_constant_of_the_model_is_told_with_its_unit_and_source() -> None:
-    named = {name for name in vars(constants) if name.isupper()}
-    assert {constant.name for constant in constant_sources.TABLE} == named
-    assert all(constant.unit and constant.source for constant in constant_sources.TABLE)

@@ -1,12 +1,11 @@
 """How far images of one revision lie apart: as history says, unless they plainly say otherwise."""
 
-from __future__ import annotations
-
 import math
 
 import pytest
 
-from buildbot_bench.core.model import Noise, spread_of_images
+from buildbot_bench.core.model.images import spread_of_images
+from buildbot_bench.core.model.noise import Noise
 from buildbot_bench.core.sample import Iteration, Sample
 
 NOISE = Noise(sigma_run=0.004, sigma_build=0.003, df_run=100.0, df_build=50.0)

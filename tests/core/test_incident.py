@@ -1,7 +1,5 @@
 """Which alarms belong together, on which series they are searched, and what exact figures tell."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
@@ -11,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.incident import (
+from buildbot_bench.core.incident.relation import (
     AlarmedSeries,
     bits_per_boot,
     bits_to_find,

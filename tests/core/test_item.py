@@ -1,7 +1,5 @@
 """What is measured decides what a report calls it."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.core.compare.variants import left_out

@@ -1,7 +1,5 @@
 """What is written is read again; what does not fit is named by its key."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,14 +1,13 @@
 """What the judge says, and what it asks for before it says it."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
 import pytest
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.judge import (
+from buildbot_bench.core.judge.decide import judge
+from buildbot_bench.core.judge.model import (
     Alarm,
     Direction,
     JudgePolicy,
@@ -16,9 +15,8 @@ from buildbot_bench.core.judge import (
     Remeasure,
     Suspicion,
     Unfit,
-    judge,
 )
-from buildbot_bench.core.model import Bimodal, Noise
+from buildbot_bench.core.model.noise import Bimodal, Noise
 from buildbot_bench.core.sample import Iteration, Metric, NoiseClass, Sample
 from tests.fakes.judged_farm import Farm
 
@@ -436,7 +434,7 @@ def test_modes_far_apart_are_beyond_use() -> None:
         sigma_build=0.01,
         df_run=100.0,
         df_build=50.0,
-        bimodal=Bimodal(separation=0.3, low_share=0.4),
+        bimodal=Bimodal(separation=0.3),
     )
     verdict = Farm(noise=two).measured(range(1, 11), times=5).look(10)
     assert isinstance(verdict, Unfit)

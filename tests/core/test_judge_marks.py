@@ -1,7 +1,5 @@
 """What people say of a change bears on the judge: expected begins a level, noise is no change."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
@@ -9,17 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from buildbot_bench.core.judge import (
-    Alarm,
-    Nothing,
-    Said,
-    Settled,
-    Suspicion,
-    Verdict,
-    judge,
-)
+from buildbot_bench.core.judge.decide import judge
 from buildbot_bench.core.judge.marks import noise_marks, since_expected
-from buildbot_bench.core.model import Noise, learn, with_marked_noise
+from buildbot_bench.core.judge.model import Alarm, Nothing, Said, Settled, Suspicion, Verdict
+from buildbot_bench.core.model.images import with_marked_noise
+from buildbot_bench.core.model.learn import learn
+from buildbot_bench.core.model.noise import Noise
 from buildbot_bench.core.sample import INSTRUCTIONS_PER_PACKET
 from tests.fakes.judged_farm import Farm
 

@@ -1,7 +1,5 @@
 """What holds of the judge whatever was measured."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
@@ -9,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from buildbot_bench.core.judge import Alarm, JudgePolicy, Suspicion, Verdict, judge
-from buildbot_bench.core.model import Noise
+from buildbot_bench.core.judge.decide import judge
+from buildbot_bench.core.judge.model import Alarm, JudgePolicy, Suspicion, Verdict
+from buildbot_bench.core.model.noise import Noise
 from buildbot_bench.core.sample import Sample
 from tests.fakes.judged_farm import Farm
 

@@ -1,9 +1,7 @@
 """The judge on the recorded years, as benchmarks.judge has it."""
 
-from __future__ import annotations
-
 from benchmarks.judge_replay import found, neighbours, read_series, replay, student
-from buildbot_bench.core.judge import JudgePolicy
+from buildbot_bench.core.judge.model import JudgePolicy
 
 
 def test_recorded_years_give_twelve_of_fourteen_changes_and_at_most_twenty_alarms() -> None:

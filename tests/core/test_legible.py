@@ -1,7 +1,5 @@
 """Text of strangers neither steers a terminal nor turns the writing, and ordinary text stays."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Callable

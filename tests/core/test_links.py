@@ -1,7 +1,5 @@
 """Where commits, reviews and files are read: addresses by a URL of git, and hostile names."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.core.errors import UsageError

@@ -1,7 +1,5 @@
 """Which commits may change a kernel, by the files that its build read."""
 
-from __future__ import annotations
-
 import string
 import zlib
 

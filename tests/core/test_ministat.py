@@ -1,7 +1,5 @@
 """Student's t as ministat computes it: known figures, properties, what it refuses and doubts."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Every published block of the archive, byte for byte (see tests/data/ministat/README.md)."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The text around the figures: options, quirks of the plot, what is refused."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

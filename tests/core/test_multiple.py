@@ -1,7 +1,5 @@
 """p values of many tests, corrected so that all together err as one would."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

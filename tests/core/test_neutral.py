@@ -1,7 +1,5 @@
 """A kernel's own digest: the same for whoever builds it, another for whatever it does otherwise."""
 
-from __future__ import annotations
-
 import shutil
 import struct
 import subprocess

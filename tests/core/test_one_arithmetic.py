@@ -1,7 +1,5 @@
 """What a report prints of a change agrees with itself: levels, percentage and interval."""
 
-from __future__ import annotations
-
 import re
 from email import message_from_bytes, policy
 from html import unescape

@@ -1,12 +1,9 @@
 """How often the robot was right, with an interval that holds for few cases."""
 
-from __future__ import annotations
-
 import pytest
 
-from buildbot_bench.core.report import Opinion, TrackRecord
 from buildbot_bench.core.report.harmless import harmless
-from buildbot_bench.core.report.opinions import said, so_far
+from buildbot_bench.core.report.opinions import Opinion, TrackRecord, said, so_far
 
 
 @pytest.mark.parametrize(

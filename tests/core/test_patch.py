@@ -1,7 +1,5 @@
 """What is read off a patch: how deep its paths are, and which hunk git could not place."""
 
-from __future__ import annotations
-
 import subprocess
 
 import pytest

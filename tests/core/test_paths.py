@@ -1,7 +1,5 @@
 """GitHub's path patterns; the cases of its "filter pattern cheat sheet" and more."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

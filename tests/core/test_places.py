@@ -1,13 +1,10 @@
 """Where functions are: what a lab may tell, and the paths that git has."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from buildbot_bench.core.profile import path_in_git, tidy_packets, tidy_places
-from buildbot_bench.core.profile.model import MOST_PLACES
+from buildbot_bench.core.profile.model import MOST_PLACES, path_in_git, tidy_packets, tidy_places
 
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),

@@ -1,19 +1,12 @@
 """Captures as pmcstat writes them and folded stacks: read exactly, or refused with the line."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.profile import (
-    Profile,
-    Stack,
-    format_folded,
-    parse_folded,
-    parse_pmc_graph,
-)
+from buildbot_bench.core.profile.formats import format_folded, parse_folded, parse_pmc_graph
+from buildbot_bench.core.profile.model import Profile, Stack
 from tests.core.profiles import CAPTURES, MISSED, recorded_text
 
 GRAPH = """\

@@ -1,7 +1,5 @@
 """What a report says of an answer: who is named, how sure it sounds, what stands as evidence."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 
@@ -10,9 +8,11 @@ import pytest
 from buildbot_bench.cli.ci import outcome_of
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.json_model import to_json
-from buildbot_bench.core.report import AppliedFix, Report, ReportKind, compose, kind_of
 from buildbot_bench.core.report.checks import IMAGES_AGREE
+from buildbot_bench.core.report.compose import compose
 from buildbot_bench.core.report.evidence_model import Outcome
+from buildbot_bench.core.report.model import AppliedFix, Report, ReportKind
+from buildbot_bench.core.report.steps import kind_of
 from buildbot_bench.core.report.words import standing, sureness
 from buildbot_bench.core.revision import ABBREVIATION_LENGTH
 from buildbot_bench.core.sample import PACKETS_PER_CPU_SECOND, Iteration, Metric, Sample

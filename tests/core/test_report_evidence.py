@@ -1,24 +1,15 @@
 """What stands behind a finding: checks, scope, setup, artefacts, cost and the replay_stages."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
 
-from buildbot_bench.core.incident import Standing
-from buildbot_bench.core.report import (
-    Context,
-    ControlRecord,
-    ProbeRecord,
-    Report,
-    SeriesSamples,
-    compose,
-    replay_stages,
-    runners_up,
-)
+from buildbot_bench.core.incident.confirmation import Standing
 from buildbot_bench.core.report.both_sides import cost
-from buildbot_bench.core.report.stages import MOST_STAGES
+from buildbot_bench.core.report.compose import compose
+from buildbot_bench.core.report.context import Context, ControlRecord, SeriesSamples
+from buildbot_bench.core.report.model import ProbeRecord, Report
+from buildbot_bench.core.report.stages import MOST_STAGES, replay_stages, runners_up
 from buildbot_bench.core.report.words import reach as reach_in_words
 from buildbot_bench.core.sample import Iteration
 from buildbot_bench.core.search import Answer, Evidence, Measurement, SearchPolicy, Suspect

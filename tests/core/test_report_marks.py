@@ -1,14 +1,13 @@
 """What people said of changes, in reports: expected steps are known, noise widens the spread."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
 
-from buildbot_bench.core.judge import Said, Settled
-from buildbot_bench.core.model import Noise
-from buildbot_bench.core.report import Context, compose
+from buildbot_bench.core.judge.model import Said, Settled
+from buildbot_bench.core.model.noise import Noise
+from buildbot_bench.core.report.compose import compose
+from buildbot_bench.core.report.context import Context
 from buildbot_bench.core.report.marked import describe_marks
 from buildbot_bench.render.html import report_html, report_markdown
 from buildbot_bench.render.text import report_text

@@ -1,12 +1,12 @@
 """What a report says of what its commits touch."""
 
-from __future__ import annotations
-
 from math import log2
 
 from buildbot_bench.core.json_model import to_json
 from buildbot_bench.core.read_files import FileChange, ReadFiles
-from buildbot_bench.core.report import Context, Report, compose
+from buildbot_bench.core.report.compose import compose
+from buildbot_bench.core.report.context import Context
+from buildbot_bench.core.report.model import Report
 from buildbot_bench.core.touched import CommitPrior, commit_prior
 from tests.fakes import reports
 from tests.fakes.reports import SETTING, answer, history, samples, step

@@ -1,7 +1,5 @@
 """The resolution of a metric, as it is seen and told, and the noise that rounding makes."""
 
-from __future__ import annotations
-
 from math import sqrt
 
 import numpy as np
@@ -10,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from buildbot_bench.core.compare.verdict import VerdictTerms, compare_sides
-from buildbot_bench.core.model import learn
+from buildbot_bench.core.model.learn import learn
 from buildbot_bench.core.model.noise import Noise
 from buildbot_bench.core.model.resolution import resolution, rounding_words, with_rounding
 from buildbot_bench.core.sample import PPS, Iteration, Sample

@@ -1,7 +1,5 @@
 """Which kernels may go: never one that is needed, and no more than must."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """How a person may write a revision, and what is refused before git ever sees it."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

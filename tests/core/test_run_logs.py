@@ -1,7 +1,5 @@
 """The logs of a run as one text: whole, apart again, and bounded whatever a machine prints."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """What follows from min_effect, in one place."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """The prior of a search, by what its commits touch."""
 
-from __future__ import annotations
-
 from math import log2
 
 import pytest

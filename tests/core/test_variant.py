@@ -1,7 +1,5 @@
 """How a variant is written, and that it is one image however it was written."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Once a week at a time of day: the last such moment, whatever the clock says."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 from hypothesis import given

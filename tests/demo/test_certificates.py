@@ -1,7 +1,5 @@
 """Certificates for workers on other machines: whom they vouch for, and that keys stay private."""
 
-from __future__ import annotations
-
 import subprocess
 from datetime import UTC, datetime
 from pathlib import Path

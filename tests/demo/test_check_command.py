@@ -1,7 +1,5 @@
 """`bench-farm check`: what it says of a workflow, how soon, and that `run` says the same."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

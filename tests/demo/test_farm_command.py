@@ -1,7 +1,5 @@
 """What `bench-farm run` tells of the farm that it keeps."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from buildbot_bench.demo.cli import question

@@ -1,7 +1,5 @@
 """`bench-farm init`: whole files, each of its mode, that overwrite nothing and tell no secret."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess
@@ -17,7 +15,7 @@ from buildbot_bench.demo.place import place_of
 from buildbot_bench.extensions import DRIVERS, registered
 from buildbot_bench.lab.testbeds import load_testbeds
 from buildbot_bench.worker_connection import worker_connection
-from buildbot_bench.workflow import load
+from buildbot_bench.workflow.load import load
 from tests.fakes.boxes import parts_of_a_box
 
 USAGE = 2

@@ -1,7 +1,5 @@
 """A farm on this machine, as far as it can be looked at without running it."""
 
-from __future__ import annotations
-
 import socket
 import sys
 import threading

@@ -1,7 +1,5 @@
 """Whatever bench-farm is given for a farm, a file or a database, it answers in a sentence."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 

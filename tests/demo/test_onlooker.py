@@ -1,7 +1,5 @@
 """What the demonstration tells of a farm: each thing once, in words."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """The processes of a farm on one machine: they start, they are watched, and they all end."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

@@ -1,7 +1,5 @@
 """How the demonstration ends: well only when the mail names the planted commit."""
 
-from __future__ import annotations
-
 import time
 from email.message import EmailMessage
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The sink of the demo is a real mail server that keeps what it gets."""
 
-from __future__ import annotations
-
 import re
 import smtplib
 import socket

@@ -1,7 +1,5 @@
 """However a farm's keeper ends, nothing that it started is left; what was left over is ended."""
 
-from __future__ import annotations
-
 import os
 import pty
 import signal

@@ -1,7 +1,5 @@
 """Steps and look-ups in a browser for the tests of our pages."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

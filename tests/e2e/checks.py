@@ -1,7 +1,5 @@
 """Invariants of a farm after any test, by its tables and the lab's own files."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping

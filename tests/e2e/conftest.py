@@ -1,7 +1,5 @@
 """Real farms for tests, one for each module, with their logs' ends when a test fails."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """The shipped farm on the embedded testbed, as a farm of tests."""
 
-from __future__ import annotations
-
 from tests.e2e.replay_farm import ReplayFarm
 from tests.readme import CHECKOUT
 

@@ -1,7 +1,5 @@
 """Real farms for tests, with all their processes ended afterwards."""
 
-from __future__ import annotations
-
 import shutil
 import time
 from collections.abc import Callable, Iterator

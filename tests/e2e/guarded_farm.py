@@ -1,7 +1,5 @@
 """A farm with the master.cfg of docs/how-to/access.md, whose workers connect by TLS."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

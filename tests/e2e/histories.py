@@ -1,7 +1,5 @@
 """Repositories and recordings from which farms of tests are made."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A farm whose commit messages and authors attack the pages that show them."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

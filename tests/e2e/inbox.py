@@ -1,7 +1,5 @@
 """A farm's inbox: a real SMTP server, and its mails as a person reads them."""
 
-from __future__ import annotations
-
 from email import message_from_bytes, policy
 from email.message import EmailMessage
 from pathlib import Path

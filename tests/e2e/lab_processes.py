@@ -1,7 +1,5 @@
 """The processes that measure or follow a farm's jobs."""
 
-from __future__ import annotations
-
 import json
 import os
 from contextlib import suppress

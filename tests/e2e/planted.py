@@ -1,7 +1,5 @@
 """Rows of boots that no lab did, for the pages that show them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import sqlalchemy as sa

@@ -1,7 +1,5 @@
 """Edits of the embedded kernel that make a share of its frames cross a queue."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from tests.edits import NETIF, SLOWDOWN, Edit

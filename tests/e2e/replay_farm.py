@@ -4,8 +4,6 @@ Master, workers, database and git are real; only the lab's answers are recorded 
 farm did is read from its tables and from the lab's own files, not through the code under test.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

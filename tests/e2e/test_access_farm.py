@@ -3,8 +3,6 @@
 The sites speak OAuth 2 over loopback, the proxy is nginx, the browser chromium.
 """
 
-from __future__ import annotations
-
 import socket
 import ssl
 import subprocess

@@ -1,7 +1,5 @@
 """action.yml does in a job what it says: its steps are run as a runner runs them."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

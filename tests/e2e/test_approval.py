@@ -1,7 +1,5 @@
 """A guest's patch on a real farm: over HTTP, with the roles of the master.cfg that is shipped."""
 
-from __future__ import annotations
-
 import base64
 import subprocess
 from collections.abc import Callable, Iterator

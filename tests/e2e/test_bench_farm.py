@@ -1,7 +1,5 @@
 """`bench-farm run`, as at a terminal: nothing of the farm outlives it, however it ends."""
 
-from __future__ import annotations
-
 import codecs
 import os
 import pty

@@ -1,7 +1,5 @@
 """The page of a breakage in a real headless Chromium: a card, sections that open, links."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 

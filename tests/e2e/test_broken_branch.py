@@ -3,8 +3,6 @@
 Everything is real: master, builder, lab, git, the C compiler, the program that is booted, SMTP.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -4,8 +4,6 @@ All is real: master, builder, lab, git, the C compiler and the programs that are
 is the embedded testbed's sender: it says from then on that no packet came back.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

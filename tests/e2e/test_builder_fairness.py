@@ -3,8 +3,6 @@
 All builds wait at a gate until all is asked for, so that their order is the farm's, not the test's.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import subprocess

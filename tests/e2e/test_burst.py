@@ -1,7 +1,5 @@
 """1600 commits in one push, while the master is killed: none is lost, none measured twice."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Two minutes of `make chaos`, one on each database, and the time to finish."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

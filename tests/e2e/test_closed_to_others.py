@@ -1,7 +1,5 @@
 """What a farm writes, and what `buildbot create-master` made for it, is closed to other users."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

@@ -1,7 +1,5 @@
 """A comparison on a real farm whose master dies meanwhile: no boot is lost, none made twice."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

@@ -1,7 +1,5 @@
 """`make demo` in a copy of the checkout: commits arrive, and a mail names the planted culprit."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """A real farm on its first day: its repository is long in coming, and people ask already."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 """Whoever follows a lab job dies; the job lives, and the farm goes on with that same job."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """The History in a real headless Chromium: zoom, points, what is chosen, files, narrow screens."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

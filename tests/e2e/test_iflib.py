@@ -1,7 +1,5 @@
 """The model case by way of bench-bisect: what a person asks for and gets, on a farm that runs."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

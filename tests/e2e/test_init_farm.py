@@ -1,7 +1,5 @@
 """A farm made by `bench-farm init`, as its units start it, takes a push to a mail."""
 
-from __future__ import annotations
-
 import re
 import signal
 import socket

@@ -1,7 +1,5 @@
 """The commands as they are installed with each extra: they work, or say what to install."""
 
-from __future__ import annotations
-
 import re
 import signal
 import tomllib

@@ -1,7 +1,5 @@
 """The pages on upgrading, moving and PostgreSQL, typed whole by somebody who keeps a farm."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

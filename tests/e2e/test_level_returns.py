@@ -1,7 +1,5 @@
 """A regression that a later commit takes back: its incident closes by itself, in its thread."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 No process is left of any of them, and no file of theirs.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

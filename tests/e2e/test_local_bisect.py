@@ -1,7 +1,5 @@
 """bench-bisect --local and bench-compare --local in repositories as people have them."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

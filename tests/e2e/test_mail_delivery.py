@@ -1,7 +1,5 @@
 """A culprit whose author means harm, found while no mail server is there: one harmless mail."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Iterator
 from email.message import EmailMessage

@@ -1,7 +1,5 @@
 """The configuration as it is shipped: short, plain, and taken by Buildbot from a fresh copy."""
 
-from __future__ import annotations
-
 import ast
 import os
 import shutil

@@ -3,8 +3,6 @@
 All is real: master, builder, lab worker, git, make, a compiler, SMTP, and what counts instructions.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Iterator

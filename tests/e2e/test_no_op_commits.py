@@ -1,7 +1,5 @@
 """On the embedded testbed: what touches nothing of the kernel is not built; a report counts it."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.demo.generated_history import CHANGES

@@ -1,7 +1,5 @@
 """Somebody pushes a commit that libgit2 refuses; the farm measures it and what comes after it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """One commit that slows two workloads is searched once, proved on both, and mailed once."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 

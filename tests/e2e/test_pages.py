@@ -1,7 +1,5 @@
 """The pages in a real headless Chromium, on a farm whose commit messages mean harm."""
 
-from __future__ import annotations
-
 import base64
 import csv
 import io

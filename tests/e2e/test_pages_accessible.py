@@ -3,8 +3,6 @@
 The pictures of each lie in this test's own folder, or in BENCH_SCREENSHOTS.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

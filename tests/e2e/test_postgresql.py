@@ -1,7 +1,5 @@
 """The same search with its tables on PostgreSQL, by the one line that changes for it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

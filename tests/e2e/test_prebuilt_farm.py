@@ -1,7 +1,5 @@
 """A farm whose search boots what a web server has first, and builds near what that shows."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import threading

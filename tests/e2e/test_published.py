@@ -3,8 +3,6 @@
 Nothing of the farm is said otherwise than as it is shipped, but for its directory and its ports.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

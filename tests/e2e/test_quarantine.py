@@ -1,7 +1,5 @@
 """A testbed that becomes 5 % slower overnight: held, its owner told once, and well again."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -4,8 +4,6 @@ Only what must differ here is said otherwise: where the package is installed, wh
 environment, the database, and the ports, by the variables that the README names.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

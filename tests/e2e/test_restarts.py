@@ -1,7 +1,5 @@
 """Processes end in the middle of their work, and the work is neither lost nor done again."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.e2e.checks import (

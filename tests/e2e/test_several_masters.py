@@ -1,7 +1,5 @@
 """Two masters, a router, PostgreSQL: either may die, and the other has its work within a minute."""
 
-from __future__ import annotations
-
 import random
 import time
 

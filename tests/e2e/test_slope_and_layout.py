@@ -5,8 +5,6 @@ is real, as are compiler and programs: it is 8 % slow where a change counts from
 the embedded testbed scatter by one or two per cent, on a busy machine too.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import re

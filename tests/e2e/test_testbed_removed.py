@@ -1,7 +1,5 @@
 """A testbed is renamed in bench.yml while it blasts: what ran ends, what was measured stays."""
 
-from __future__ import annotations
-
 import httpx
 import pytest
 

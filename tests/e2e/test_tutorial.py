@@ -1,7 +1,5 @@
 """The tutorial of five minutes, typed whole into a shell in an empty home, finds its commit."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

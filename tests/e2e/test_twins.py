@@ -1,7 +1,5 @@
 """Two machines of one kind: two searches run side by side, each on one machine throughout."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """A farm of two branches: each judged by its own history, what they share measured once."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

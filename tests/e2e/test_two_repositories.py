@@ -3,8 +3,6 @@
 Both hold the same commits, up to where the fork goes on: the same hashes at the same positions.
 """
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Kernels that are really compiled, by a real farm: patched, with an option, relinked, the same."""
 
-from __future__ import annotations
-
 import difflib
 import json
 import os

@@ -1,7 +1,5 @@
 """A culprit's kernel and its predecessor's are sampled, and the mail says where the cycles went."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from pathlib import Path

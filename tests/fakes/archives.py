@@ -1,7 +1,5 @@
 """Archives of programs, as a job's `tar -czf` writes them."""
 
-from __future__ import annotations
-
 import io
 import tarfile
 from collections.abc import Mapping

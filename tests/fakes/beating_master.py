@@ -4,8 +4,6 @@
 says: `sleep` or `hold` hangs the main thread, `crash` ends by a fault of C code, `last` goes on.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import sys

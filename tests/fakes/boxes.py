@@ -1,7 +1,5 @@
 """What a box is made of, with nothing in it: no machine of such a box boots."""
 
-from __future__ import annotations
-
 import io
 import tarfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Breakages and the end of one, as mails and pages show them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from buildbot_bench.core.links import links_of

@@ -1,7 +1,5 @@
 """Builders and a testbed that act by a given truth on each revision of a broken branch."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from buildbot_bench.plugin.broker.alarms import Recoveries

@@ -1,7 +1,5 @@
 """Calculations at once, in the test's own process, with the bytes that a real pipe carries."""
 
-from __future__ import annotations
-
 from buildbot_bench.calculator import LENGTH_BYTES, answer
 from buildbot_bench.plugin.farm.calculating import Task
 

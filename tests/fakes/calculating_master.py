@@ -5,8 +5,6 @@ is ended itself; `freeze SECONDS` calculates while it forks git, and `freeze-lat
 where master.cfg had imported numpy before our package.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

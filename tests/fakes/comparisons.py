@@ -1,7 +1,5 @@
 """A farm with comparisons, each one boot further at each look."""
 
-from __future__ import annotations
-
 import base64
 import re
 from dataclasses import dataclass, field

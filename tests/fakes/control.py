@@ -1,7 +1,5 @@
 """Measured rounds of a testbed's control image: one a day, with a little noise."""
 
-from __future__ import annotations
-
 from buildbot_bench.plugin.db.rows import ProbeRow
 from tests.fakes.past import Past, boots
 

@@ -1,11 +1,12 @@
 """A report on instructions per packet; costs and places are those of FreeBSD's own kernel."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
-from buildbot_bench.core.profile import EXECUTED, Profile, Stack
-from buildbot_bench.core.report import Capture, Captures, Context, Report, compose
+from buildbot_bench.core.profile.model import EXECUTED, Profile, Stack
+from buildbot_bench.core.report.compose import compose
+from buildbot_bench.core.report.context import Context
+from buildbot_bench.core.report.model import Report
+from buildbot_bench.core.report.why import Capture, Captures
 from buildbot_bench.core.sample import INSTRUCTIONS_PER_PACKET, Metric
 from tests.fakes import reports
 

@@ -1,7 +1,5 @@
 """Buildbot's database pool without threads, contents of tables, and made-up hashes."""
 
-from __future__ import annotations
-
 from typing import Any, TypeVar
 
 import sqlalchemy as sa

@@ -1,12 +1,10 @@
 """A driver whose boots go as a test says, and which records its calls."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 
 from buildbot_bench.core.errors import BenchError, UntestableRevision
-from buildbot_bench.core.profile import Profile
+from buildbot_bench.core.profile.model import Profile
 from buildbot_bench.lab.driver import Blast, CheckFinding
 from buildbot_bench.lab.files import check_digest
 

@@ -4,8 +4,6 @@ The search gets on by one probe at each look, logins are by cookie, JSON-RPC err
 shape. The contract suite holds the fake farm to the same tests as a real one.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import re

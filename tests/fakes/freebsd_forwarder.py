@@ -6,8 +6,6 @@ passes each packet to ip_tryforward() of sys/netinet/ip_fastfwd.c, as FreeBSD's 
 changes this file changes what a packet costs.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Kernels that boot as FreeBSD's do, check the loader's data, and may forward."""
 
-from __future__ import annotations
-
 import struct
 import subprocess
 from pathlib import Path

@@ -8,8 +8,6 @@ compared in the meta mode, NO_MODULES and MODULES_OVERRIDE, installation below D
 owner.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from buildbot_bench.build.world_recipe import (

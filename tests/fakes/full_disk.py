@@ -1,7 +1,5 @@
 """A database whose disk is full for a while, from the first statement of some kind on."""
 
-from __future__ import annotations
-
 import re
 import sqlite3
 import time

@@ -3,13 +3,12 @@
 `WHOLE` is its workflow for make_farm: a control image, a gate, captures, artefacts that expire.
 """
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import replace
 
 from buildbot_bench.api.states import AbTestState, SearchState
-from buildbot_bench.core.incident import Breakage, Ending, Standing
+from buildbot_bench.core.incident.confirmation import Standing
+from buildbot_bench.core.incident.model import Breakage, Ending
 from buildbot_bench.core.metric import Metric, NoiseClass
 from buildbot_bench.core.read_files import ReadFiles, pack_read_files
 from buildbot_bench.core.search import Answer, Slope, SlopePart, Step

@@ -1,7 +1,5 @@
 """A farm whose testbed `apu` has a gate, and the gate's counts."""
 
-from __future__ import annotations
-
 from tests.fakes.past import Past
 
 _GATE = """

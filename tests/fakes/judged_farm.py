@@ -7,15 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from buildbot_bench.core.judge import (
-    JudgePolicy,
-    Settled,
-    Suspicion,
-    Verdict,
-    judge,
-    settled_by,
-)
-from buildbot_bench.core.model import Noise
+from buildbot_bench.core.judge.decide import judge
+from buildbot_bench.core.judge.model import JudgePolicy, Settled, Suspicion, Verdict, settled_by
+from buildbot_bench.core.model.noise import Noise
 from buildbot_bench.core.sample import PPS, Iteration, Metric, Sample
 
 

@@ -1,7 +1,5 @@
 """Kernels of the embedded testbed, compiled for a test: sound, slow or failing."""
 
-from __future__ import annotations
-
 import subprocess
 from importlib import resources
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Invented facts of a farm's lab: a testbed out of control, and a week."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from buildbot_bench.core.report.farm_mails import (

@@ -1,7 +1,5 @@
 """A database pool that answers late, and at times a later query first."""
 
-from __future__ import annotations
-
 from itertools import cycle
 
 import sqlalchemy as sa

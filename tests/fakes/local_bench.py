@@ -1,7 +1,5 @@
 """A measurer for local searches that reads values from the trees and runs nothing."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from pathlib import Path

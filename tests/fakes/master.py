@@ -4,8 +4,6 @@ Time stands still until a test advances `reactor`; requests to the builders are 
 `requests` and never start.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace

@@ -4,8 +4,6 @@ Shapes: RFC 6749, section 4.1; GitHub answers for a token as a form, GitLab as J
 once, for the client and the address of return that it was given for.
 """
 
-from __future__ import annotations
-
 import json
 import secrets
 import threading

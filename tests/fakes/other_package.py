@@ -1,7 +1,5 @@
 """Another package, as pip installs one: modules, and metadata with entry points."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping
 from pathlib import Path

@@ -3,8 +3,6 @@
 Revision rN is the commit at position N of the repository that the plugin's tests share.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from itertools import count

@@ -1,7 +1,5 @@
 """The search that the fake farm plays, and its refusals."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Ways in which bench.yml loses names that the tables have: a testbed, or its workloads."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

@@ -5,8 +5,6 @@ fbsd12-head.iflib on an AMD GX-412TC with Intel i210AT: the median of each itera
 surrounds them (digests, facts of the lab, other workloads and testbeds) is invented.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,21 +12,18 @@ from pathlib import Path
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.legible import one_line
 from buildbot_bench.core.links import NO_LINKS, links_of
-from buildbot_bench.core.profile import Profile, Stack
+from buildbot_bench.core.profile.model import Profile, Stack
 from buildbot_bench.core.read_files import FileChange, ReadFiles
-from buildbot_bench.core.report import (
-    Capture,
-    Captures,
+from buildbot_bench.core.report.compose import compose
+from buildbot_bench.core.report.context import (
     Context,
     ControlRecord,
     ImageRecord,
-    ProbeRecord,
-    Report,
     SearchStage,
     SeriesSamples,
-    Setting,
-    compose,
 )
+from buildbot_bench.core.report.model import ProbeRecord, Report, Setting
+from buildbot_bench.core.report.why import Capture, Captures
 from buildbot_bench.core.revision import Revision, RevisionRange
 from buildbot_bench.core.sample import PPS, Iteration, Metric, Sample
 from buildbot_bench.core.search import Answer, OddImage, Slope, SlopePart, Step, Suspect

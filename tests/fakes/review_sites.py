@@ -4,8 +4,6 @@ A list has pages of at most 100 rows. A GitHub token of a workflow may not ask w
 the tests' other users wrote differs from ours in its author alone.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import re

@@ -4,8 +4,6 @@ Shapes: GitHub's REST API, "commit statuses" and "commit comments"; Phabricator'
 parameters come as a form and whose errors come with HTTP 200.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import threading

@@ -7,8 +7,6 @@
 * `refusal`: what it writes to standard error before it fails.
 """
 
-from __future__ import annotations
-
 import shlex
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Mail servers on loopback, one for each behaviour of real ones."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import ssl

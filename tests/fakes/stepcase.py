@@ -1,7 +1,5 @@
 """The run of one build step against a scripted worker, with our farm behind it."""
 
-from __future__ import annotations
-
 import unittest as standard
 import warnings
 from types import SimpleNamespace

@@ -4,8 +4,6 @@ With `s3_keys` it wants S3's signature, which it computes by itself as Amazon's 
 Calculations for the Authorization Header: Transferring Payload in a Single Chunk" says.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import threading

@@ -1,7 +1,5 @@
 """Kernels for virtual machines, compiled for a test: of any commit, or failing."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from collections.abc import Sequence

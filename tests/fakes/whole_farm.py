@@ -3,8 +3,6 @@
 Nothing runs: what a master and a lab would have left is written by the project's own code.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 from dataclasses import dataclass

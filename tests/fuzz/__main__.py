@@ -6,8 +6,6 @@ to tests/data/fuzz/PARSER, where each later `make test` tries it. Exit status: 0
 failed, 1 else.
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib.util
 import subprocess

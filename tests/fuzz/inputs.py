@@ -1,7 +1,5 @@
 """Inputs for a parser: damaged well-formed ones, and random bytes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from hypothesis import strategies as st

@@ -3,8 +3,6 @@
 `python -m tests.fuzz.one_parser NAME SECONDS ENGINE`; __main__ starts it.
 """
 
-from __future__ import annotations
-
 import importlib
 import resource
 import sys

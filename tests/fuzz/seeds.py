@@ -1,7 +1,5 @@
 """Small well-formed inputs, from which those of `make fuzz` are made."""
 
-from __future__ import annotations
-
 import io
 import json
 import tarfile

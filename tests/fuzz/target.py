@@ -1,7 +1,5 @@
 """A target of `make fuzz`: a parser, and the way to pass it an input."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import time

@@ -4,8 +4,6 @@ A text arrives as its reader finds it: what is no UTF-8 is a lone surrogate, as 
 names and JSON.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import tempfile

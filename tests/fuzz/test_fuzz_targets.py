@@ -1,7 +1,5 @@
 """Each parser refuses what it cannot read by an error of core.errors, as in `make fuzz`."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 

@@ -1,7 +1,5 @@
 """A repository that tests write, and a history that mirrors it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Several branches in one repository: who has which number, what leads to what, where they part."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

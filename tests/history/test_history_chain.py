@@ -1,7 +1,5 @@
 """What lies between two revisions, and what a branch has that is new."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path

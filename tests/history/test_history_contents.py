@@ -1,7 +1,5 @@
 """What is read from commits: the paths that they touch, and text that nobody may trust."""
 
-from __future__ import annotations
-
 import subprocess
 from dataclasses import replace
 from pathlib import Path

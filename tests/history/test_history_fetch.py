@@ -1,7 +1,5 @@
 """A mirror follows its origin, whatever happened to the fetch before or to the origin's refs."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Whether a fix is in a revision, fits it, or does not: asked of real git, in a bare mirror."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What a long history leaves on disk: it makes a start fast and never makes an answer wrong."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path

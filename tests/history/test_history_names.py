@@ -1,7 +1,5 @@
 """Which commit a person means: numbers, hashes, tags, branches."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from pathlib import Path
 

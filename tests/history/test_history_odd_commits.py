@@ -1,7 +1,5 @@
 """Commits that git takes and libgit2 refuses are commits like others, with what can be read."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pygit2

@@ -1,7 +1,5 @@
 """A fetch says how far it is, is waited for while it comes further, and says why it failed."""
 
-from __future__ import annotations
-
 import random
 import threading
 import time

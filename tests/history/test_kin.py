@@ -1,7 +1,5 @@
 """Reverts and picks of a commit, in real repositories, by messages and by patches."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from buildbot_bench.lab.command.presets import PRESETS
 from buildbot_bench.lab.command.settings import CommandWorkload
 from buildbot_bench.lab.testbeds import load_testbeds
-from buildbot_bench.workflow import load
+from buildbot_bench.workflow.load import load
 from tests.readme import blocks
 
 PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "measure-a-command.md").read_text(

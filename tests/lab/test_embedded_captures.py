@@ -1,14 +1,12 @@
 """Where an embedded kernel's processor time goes: sampled for real, and named by its symbols."""
 
-from __future__ import annotations
-
 import struct
 import subprocess
 
 import pytest
 
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.core.profile import Cycles, top_symbols
+from buildbot_bench.core.profile.symbols import Cycles, compare_symbols
 from buildbot_bench.lab.drivers.embedded import EmbeddedDriver, EmbeddedSettings
 from buildbot_bench.lab.drivers.sampling import (
     SAMPLE_FRAMES,
@@ -39,7 +37,7 @@ def test_a_real_kernel_is_seen_to_send_and_to_receive(kernel, tmp_path):
         driver.shutdown()
     assert capture.event == driver.counter() == "processor-time"
     inclusive = {
-        symbol.name: symbol.inclusive_share for symbol in top_symbols(capture, by=Cycles.INCLUSIVE)
+        symbol.name: symbol.old for symbol in compare_symbols(capture, capture, by=Cycles.INCLUSIVE)
     }
     assert inclusive["main"] > 0.9
     assert inclusive["netif_send"] > inclusive["netif_receive"] > 0

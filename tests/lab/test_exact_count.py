@@ -1,7 +1,5 @@
 """What is counted for a packet, by a machine that the clock wakes while its lab is kept waiting."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import count as numbers
 

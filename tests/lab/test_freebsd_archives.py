@@ -1,7 +1,5 @@
 """What is taken out of an artefact, and what no virtual machine with FreeBSD could boot."""
 
-from __future__ import annotations
-
 import io
 import lzma
 import struct

@@ -1,7 +1,5 @@
 """What the init of a FreeBSD under test asks its kernel for: structures, by their own layouts."""
 
-from __future__ import annotations
-
 import platform
 import shutil
 import struct

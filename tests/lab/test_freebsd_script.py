@@ -1,7 +1,5 @@
 """What a FreeBSD under test is told to do, and what its console says of that."""
 
-from __future__ import annotations
-
 import ipaddress
 
 import pytest

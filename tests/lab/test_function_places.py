@@ -1,7 +1,5 @@
 """In which file and line functions begin, as an outside program reads it from line tables."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

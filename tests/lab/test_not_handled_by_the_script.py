@@ -4,8 +4,6 @@ The left column is what befell the lab that bench-lab.sh drove, as its author's 
 tell; the right one names tests of this tree.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What bursts usually execute: the packets' work, by generated bursts with a clock among them."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

@@ -1,7 +1,5 @@
 """A capture has boots of its own, is repeated when it shows too little, and is no measurement."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

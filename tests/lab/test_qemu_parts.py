@@ -1,7 +1,5 @@
 """The parts of the qemu driver that need no QEMU: frames, traces, ELF files, settings."""
 
-from __future__ import annotations
-
 import socket
 import struct
 import threading

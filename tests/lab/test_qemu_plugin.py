@@ -1,7 +1,5 @@
 """The plugin that counts instructions, without a QEMU: its memory, its build, what lacks."""
 
-from __future__ import annotations
-
 import struct
 
 import pytest

@@ -1,7 +1,5 @@
 """The embedded kernel as its variants and images: for real, by make and the C compiler."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Tunables reach the kernel at every boot, and nothing else; a lab that cannot set them says so."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest

@@ -1,7 +1,5 @@
 """The root image, read back by a reader of UFS2's own structures."""
 
-from __future__ import annotations
-
 import struct
 
 import pytest

@@ -1,7 +1,5 @@
 """A repository whose commits have a number and a level, and a bench in it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 

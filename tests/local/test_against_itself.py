@@ -1,7 +1,5 @@
 """bench-compare --local --aa: one revision, in one image and in several."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.cli.local_itself import itself_text

@@ -1,12 +1,11 @@
 """What --dry-run tells of a search and a comparison: it builds and runs nothing."""
 
-from __future__ import annotations
-
 import json
 from itertools import count
 
 from buildbot_bench.cli.local_expected import comparison_expected, search_expected
-from buildbot_bench.core.compare import BootLimits, Verdict
+from buildbot_bench.core.compare.model import Verdict
+from buildbot_bench.core.compare.schedule import BootLimits
 from buildbot_bench.local.bisecting import Bisection
 from buildbot_bench.local.comparing import Compare, Compared, LocalComparison
 from buildbot_bench.local.revisions import Revisions

@@ -1,7 +1,5 @@
 """What the machine did to a build is not kept as a verdict on its revision."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading
@@ -11,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.core.report import ReportKind
+from buildbot_bench.core.report.model import ReportKind
 from buildbot_bench.local.bisecting import Bisection
 from buildbot_bench.local.builds import Workshop
 from buildbot_bench.local.git import Git

@@ -1,7 +1,5 @@
 """A local search goes on inside merges, and takes any OLD that shares history with NEW."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,7 +8,7 @@ import pytest
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.evidence import SearchTerms
-from buildbot_bench.core.report import ReportKind
+from buildbot_bench.core.report.model import ReportKind
 from buildbot_bench.lab.command.settings import CommandWorkload
 from buildbot_bench.local.campaign import Campaign, LocalSearch
 from buildbot_bench.local.into_merges import SearchIntoMerges, expected_inside

@@ -1,7 +1,5 @@
 """The store, the lock, the kept builds and the revisions of a local search."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import stat

@@ -1,7 +1,5 @@
 """A local search finds what a farm's would, goes on where it was, and says what is wrong."""
 
-from __future__ import annotations
-
 import re
 import time
 from dataclasses import replace
@@ -12,7 +10,8 @@ import pytest
 from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageError
 from buildbot_bench.core.evidence import MAX_FRUITLESS
 from buildbot_bench.core.json_model import to_json
-from buildbot_bench.core.report import Outcome, ReportKind
+from buildbot_bench.core.report.evidence_model import Outcome
+from buildbot_bench.core.report.model import ReportKind
 from buildbot_bench.lab.command.settings import CommandWorkload
 from buildbot_bench.local.bisecting import Bisection
 from buildbot_bench.local.keeping import earlier_than, take_over

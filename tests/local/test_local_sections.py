@@ -1,7 +1,5 @@
 """What other packages add to a report stands in a local one, too."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from buildbot_bench.cli.local_bisect import bisect
@@ -12,7 +10,7 @@ from tests.fakes.other_package import import_from, install
 from tests.readme import blocks
 
 SECTIONS = """\
-from buildbot_bench.core.report import AddedSection
+from buildbot_bench.core.report.model import AddedSection
 
 
 def weather(report):

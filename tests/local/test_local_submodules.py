@@ -1,7 +1,5 @@
 """The submodules of a revision are there when it is built, from those that the user has."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

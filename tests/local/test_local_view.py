@@ -1,7 +1,5 @@
 """What a person sees of what is left: it counts down from what is known when the search goes on."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """What nobody committed yet is a revision, and the user's files and index stay as they are."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

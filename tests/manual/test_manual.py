@@ -1,7 +1,5 @@
 """Manual pages and completions say what the parsers say, and roff and shells take them."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

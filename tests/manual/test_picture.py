@@ -1,7 +1,5 @@
 """The picture of the README is what a mail of the farm carries."""
 
-from __future__ import annotations
-
 import shutil
 import struct
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`make docs` builds the manual, and says what is wrong with a page."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

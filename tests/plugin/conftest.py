@@ -1,7 +1,5 @@
 """A farm on a real database and a real repository, with a stand-in for Buildbot's master."""
 
-from __future__ import annotations
-
 import inspect
 import shutil
 from collections.abc import Callable, Coroutine, Iterator
@@ -21,7 +19,7 @@ from buildbot_bench.plugin.db.sql import take_write_lock, upgrade
 from buildbot_bench.plugin.farm import SERVICE_NAME, Farm
 from buildbot_bench.plugin.farm.calculating import use
 from buildbot_bench.plugin.pages.histories import Histories
-from buildbot_bench.workflow import load
+from buildbot_bench.workflow.load import load
 from tests.databases import DATABASES, empty_tables, new_schema, postgresql_server, sqlite_engine
 from tests.fakes.calculating import AtOnce
 from tests.fakes.database import DirectPool

@@ -3,8 +3,6 @@
 The same past is told twice: once by testbeds that run a command, once by testbeds that boot.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Real processes that hang: they are ended, tell what their threads did, and begin anew."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

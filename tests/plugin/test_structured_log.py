@@ -1,7 +1,5 @@
 """The structured log: one JSON object a line, with the ids of what it is about."""
 
-from __future__ import annotations
-
 import json
 import stat
 

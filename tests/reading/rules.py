@@ -1,7 +1,5 @@
 """The rules of plain words: forbidden patterns, and the length of sentences."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

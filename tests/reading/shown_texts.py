@@ -3,8 +3,6 @@
 Each text comes with its place, and a value in it is a question mark.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What people read is in plain words: short sentences, and no pattern that rules.py lists."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 
 import pytest

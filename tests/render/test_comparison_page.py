@@ -1,13 +1,7 @@
 """A comparison as one page: what its text says, with its pictures in it, and harmless."""
 
-from __future__ import annotations
-
-from buildbot_bench.core.compare import (
-    ComparedVariant,
-    ComparisonReport,
-    SeriesValues,
-    compose_comparison,
-)
+from buildbot_bench.core.compare.model import ComparedVariant, ComparisonReport, SeriesValues
+from buildbot_bench.core.compare.report import compose_comparison
 from buildbot_bench.core.compare.text import explanation, headline, table
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.sample import PPS

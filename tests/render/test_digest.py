@@ -1,7 +1,5 @@
 """The digest of improvements: everything once, nobody accused, strangers' text harmless."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import UTC, datetime
 from email import message_from_bytes, policy

@@ -1,15 +1,16 @@
 """A report on a metric without spread is drawn and mailed as any other, and says what it is."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
-from buildbot_bench.core.model import COUNTED
-from buildbot_bench.core.profile import EXECUTED, Profile, Stack
-from buildbot_bench.core.report import Capture, Captures, Context, Report, compose
+from buildbot_bench.core.model.noise import counted
+from buildbot_bench.core.profile.model import EXECUTED, Profile, Stack
+from buildbot_bench.core.report.compose import compose
+from buildbot_bench.core.report.context import Context
+from buildbot_bench.core.report.model import Report
+from buildbot_bench.core.report.why import Capture, Captures
 from buildbot_bench.core.sample import INSTRUCTIONS_PER_PACKET
 from buildbot_bench.render.html import history_picture, pictures_of, report_html, report_markdown
-from buildbot_bench.render.plots import HistoryPoint
+from buildbot_bench.render.plots.history import HistoryPoint
 from buildbot_bench.render.text import report_text
 from tests.fakes import reports
 
@@ -45,7 +46,7 @@ def test_values_that_are_all_the_same_can_be_drawn():
 
 def test_a_level_without_noise_can_be_drawn():
     points = [HistoryPoint(position=n, label=f"r{n}", values=(BEFORE,)) for n in range(3)]
-    picture = history_picture(exact(), points, [], sigma=COUNTED.sigma_build)
+    picture = history_picture(exact(), points, [], sigma=counted().sigma_build)
     assert picture.png.startswith(b"\x89PNG")
 
 

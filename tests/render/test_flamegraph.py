@@ -1,7 +1,5 @@
 """Flame graphs: what is drawn, how a difference shows, and that names do no harm."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from xml.etree import ElementTree as ET
 
@@ -9,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from buildbot_bench.core.profile import Profile, Stack
+from buildbot_bench.core.profile.model import Profile, Stack
 from buildbot_bench.render.flamegraph import flame_difference, flame_graph
 from tests.core.profiles import CAPTURES, MISSED, SIMPLE_TX, folded, recorded
 

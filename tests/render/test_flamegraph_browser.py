@@ -1,7 +1,5 @@
 """A flame graph in a real browser: it searches, zooms and takes keys, as a file and in a page."""
 
-from __future__ import annotations
-
 import json
 import re
 import threading
@@ -11,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from buildbot_bench.core.profile import Profile, Stack
+from buildbot_bench.core.profile.model import Profile, Stack
 from buildbot_bench.render.flamegraph import flame_difference, flame_graph
 from tests.chromium import CHROMIUM, chromium
 from tests.core.profiles import SIMPLE_TX, recorded

@@ -1,7 +1,5 @@
 """The page that explains the words of mails, and the link to it in each mail of a farm."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

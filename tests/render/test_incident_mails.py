@@ -1,7 +1,5 @@
 """The mail of a breakage, its page, and the mail of its end: one model, commits with links."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.core.links import Links

@@ -1,14 +1,13 @@
 """The mails about the lab: a testbed out of control, and that the farm is alive."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
-from buildbot_bench.core.health import ChartPolicy, Round, RoundSpread, chart
+from buildbot_bench.core.health.chart import chart
+from buildbot_bench.core.health.model import ChartPolicy, Round, RoundSpread
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.legible import display_width
 from buildbot_bench.render.layout import WIDTH
@@ -18,7 +17,8 @@ from buildbot_bench.render.message import (
     notice_text,
 )
 from buildbot_bench.render.mime import Envelope, Picture
-from buildbot_bench.render.plots import Format, control
+from buildbot_bench.render.plots.canvas import Format
+from buildbot_bench.render.plots.history import control
 from tests.fakes import labs
 
 ENVELOPE = Envelope(

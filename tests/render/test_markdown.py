@@ -1,7 +1,5 @@
 """The report as a comment: the same content, and nothing in it that a site takes for its own."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -9,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from buildbot_bench.core.legible import one_line
-from buildbot_bench.core.report import compose
+from buildbot_bench.core.report.compose import compose
 from buildbot_bench.render.environment import cell, code, fence, link, prose
 from buildbot_bench.render.html import report_markdown
 from tests.fakes import reports

@@ -1,7 +1,5 @@
 """The mail that carries a report: its headers, its two parts, and what it refuses."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import UTC, datetime
 from email import message_from_bytes, policy
@@ -10,8 +8,8 @@ import pytest
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.render.html import report_html
-from buildbot_bench.render.message import compose_message, new_message_id, parse_address
-from buildbot_bench.render.mime import Picture
+from buildbot_bench.render.message import compose_message, new_message_id
+from buildbot_bench.render.mime import Picture, parse_address
 from buildbot_bench.render.text import report_text
 from tests.fakes import reports
 

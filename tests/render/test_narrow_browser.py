@@ -1,7 +1,5 @@
 """A mail and a flame graph 400 pixels wide: what is wider scrolls, and no letter shrinks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

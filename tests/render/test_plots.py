@@ -1,7 +1,5 @@
 """The pictures: what stands on them, in which colours and units, and that strangers add nothing."""
 
-from __future__ import annotations
-
 import struct
 import subprocess
 import sys
@@ -9,23 +7,19 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from buildbot_bench.core.report import SearchStage
+from buildbot_bench.core.report.context import SearchStage
 from buildbot_bench.core.sample import PACKETS_PER_CPU_SECOND, PPS
 from buildbot_bench.core.search import Suspect
 from buildbot_bench.render.html import pictures_of
-from buildbot_bench.render.plots import (
-    BoxGroup,
-    Format,
+from buildbot_bench.render.plots.canvas import IMIX_BITS_PER_PACKET, MUTED, NEW, OLD, Format
+from buildbot_bench.render.plots.distribution import BoxGroup, MedianGroup, distribution, medians
+from buildbot_bench.render.plots.history import (
     HistoryMark,
     HistoryMarkKind,
     HistoryPoint,
-    MedianGroup,
-    distribution,
     history,
-    medians,
     posterior,
 )
-from buildbot_bench.render.plots.canvas import IMIX_BITS_PER_PACKET, MUTED, NEW, OLD
 from tests.fakes import reports
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -1,7 +1,5 @@
 """How a report reads, as text and as HTML; the golden files are the mails' two parts."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -12,7 +10,10 @@ from hypothesis import strategies as st
 
 from buildbot_bench.core.legible import display_width
 from buildbot_bench.core.links import Links
-from buildbot_bench.core.report import Opinion, ProbeRecord, TrackRecord, compose, words
+from buildbot_bench.core.report import words
+from buildbot_bench.core.report.compose import compose
+from buildbot_bench.core.report.model import ProbeRecord
+from buildbot_bench.core.report.opinions import Opinion, TrackRecord
 from buildbot_bench.core.report.words import duration
 from buildbot_bench.render.environment import environment, glossary_url
 from buildbot_bench.render.html import report_fragment, report_html

@@ -1,7 +1,5 @@
 """The published schema is that of the reports which are written."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -13,7 +11,8 @@ import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
 from buildbot_bench.core.json_model import to_json
-from buildbot_bench.core.report import AddedSection, AppliedFix, Opinion, OpinionKind, Report
+from buildbot_bench.core.report.model import AddedSection, AppliedFix, Report
+from buildbot_bench.core.report.opinions import Opinion, OpinionKind
 from buildbot_bench.core.run_times import RunTimes
 from tests.fakes import counted_report, reports
 

@@ -1,7 +1,5 @@
 """What reverted a culprit, and where it was picked to, in all forms of a report."""
 
-from __future__ import annotations
-
 from buildbot_bench.core.json_model import to_json
 from buildbot_bench.core.report.kin import Kin, Relation, commits_to_ask, with_kin
 from buildbot_bench.core.revision import RevisionRange

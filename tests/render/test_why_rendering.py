@@ -1,14 +1,12 @@
 """Why it is slower, as a reader is told it: in text, HTML and Markdown."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 
 import pytest
 
 from buildbot_bench.core.legible import display_width
-from buildbot_bench.core.report import FunctionCost
+from buildbot_bench.core.report.cost_table import FunctionCost
 from buildbot_bench.render.html import report_html, report_markdown
 from buildbot_bench.render.layout import WIDTH
 from buildbot_bench.render.text import report_text

@@ -1,7 +1,5 @@
 """Fixtures of the tests that boot virtual machines."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A whole farm whose DUT is a virtual machine: slow kernels among those that panic or hang."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """`bench-lab box`: what init writes, and machines of a real QEMU switched on, cycled and off."""
 
-from __future__ import annotations
-
 import io
 import os
 import shutil

@@ -1,7 +1,5 @@
 """What bench-lab tells of a testbed in a virtual machine."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.core.errors import InfraError

@@ -1,12 +1,10 @@
 """How instructions are counted: by a plugin of QEMU's or by its log, and in spite of a clock."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
 
-from buildbot_bench.core.profile import EXECUTED
+from buildbot_bench.core.profile.model import EXECUTED
 from buildbot_bench.lab.drivers.qemu import QemuDriver
 from buildbot_bench.lab.dut import Dut
 from buildbot_bench.lab.files import sha256

@@ -1,7 +1,5 @@
 """A testbed of FreeBSD's kind, by a kernel of our own that is booted and forwards as one does."""
 
-from __future__ import annotations
-
 import lzma
 import tarfile
 from dataclasses import replace

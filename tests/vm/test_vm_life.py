@@ -1,7 +1,5 @@
 """The true life of a DUT: kernels that panic, hang, reset, mangle; and whose fault each is."""
 
-from __future__ import annotations
-
 import os
 import signal
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The loader, by a kernel that checks each piece of metadata that it is handed."""
 
-from __future__ import annotations
-
 import shutil
 import struct
 from dataclasses import dataclass, field

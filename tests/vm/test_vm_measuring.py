@@ -1,10 +1,8 @@
 """What is measured on a virtual machine: packets per second, and instructions to the digit."""
 
-from __future__ import annotations
-
 import pytest
 
-from buildbot_bench.core.profile import compare_costs, price
+from buildbot_bench.core.profile.costs import compare_costs, price
 from buildbot_bench.demo.cli import SLIGHTLY_SLOWER, SLOWER
 from buildbot_bench.lab.drivers.qemu import QemuDriver
 from buildbot_bench.lab.dut import Dut

@@ -4,8 +4,6 @@ A small tree in FreeBSD's shape answers where the page clones FreeBSD, and the f
 of its own. All else is as the page has it.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -1,14 +1,13 @@
 """Fixtures that read a text as bench.yml, or give the complaints about it line by line."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
 import pytest
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.workflow import Workflow, load
+from buildbot_bench.workflow.load import load
+from buildbot_bench.workflow.model import Workflow
 from tests.workflow.example import Complaints, Loader
 
 _COLUMN = re.compile(r"^(bench\.yml:\d+):\d+:")

@@ -1,10 +1,8 @@
 """The smallest workflow, from which the tests make the others."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
-from buildbot_bench.workflow import Workflow
+from buildbot_bench.workflow.model import Workflow
 
 Loader = Callable[[str], Workflow]
 Complaints = Callable[[str], list[str]]

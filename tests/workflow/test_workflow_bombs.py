@@ -1,7 +1,5 @@
 """A bench.yml that is small as it is written and large as it is read is refused in words."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from time import process_time
 
@@ -9,7 +7,7 @@ import pytest
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.limits import WORKFLOW_BYTES
-from buildbot_bench.workflow import load
+from buildbot_bench.workflow.load import load
 
 ALIASES = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 9)

@@ -1,14 +1,12 @@
 """What a person reads who wrote bench.yml wrongly."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.workflow import load
+from buildbot_bench.workflow.load import load
 from tests.workflow.example import SMALLEST, Complaints, Loader, smallest_with
 
 

@@ -1,10 +1,8 @@
 """The control image in bench.yml: what may be said, what follows, what is refused."""
 
-from __future__ import annotations
-
 import pytest
 
-from buildbot_bench.workflow import Control
+from buildbot_bench.workflow.settings import Control
 from tests.workflow.example import SMALLEST, Complaints, Loader
 
 MAIL = "mail: {from: bench@example.org, to: net@example.org}\n"

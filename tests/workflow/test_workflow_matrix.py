@@ -1,7 +1,5 @@
 """What a matrix measures where, by GitHub's rules for `include` and `exclude`."""
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Any
 

@@ -1,12 +1,13 @@
 """What bench.yml may say, and what becomes of it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
 
-from buildbot_bench.workflow import CheckoutStep, DeclaredTestbed, Push, RunStep, UploadStep, load
+from buildbot_bench.workflow.jobs import CheckoutStep, RunStep, UploadStep
+from buildbot_bench.workflow.load import load
+from buildbot_bench.workflow.model import DeclaredTestbed
+from buildbot_bench.workflow.repositories import Push
 from tests.workflow.example import SMALLEST, Loader, smallest_with
 
 

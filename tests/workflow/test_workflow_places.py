@@ -1,7 +1,5 @@
 """Where in bench.yml a mistake is shown, and that all of a file's are shown at once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,11 +1,9 @@
 """Several repositories in bench.yml: what each is called, what builds it and what measures it."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.plugin.farm.series import all_series
-from buildbot_bench.workflow import Workflow
+from buildbot_bench.workflow.model import Workflow
 from tests.workflow.example import SMALLEST, Complaints, Loader
 
 TWO = """\

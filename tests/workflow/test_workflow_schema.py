@@ -1,7 +1,5 @@
 """What is published of bench.yml: the example, and the schema that editors read."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -9,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from buildbot_bench.workflow import load
+from buildbot_bench.workflow.load import load
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = ROOT / "buildbot_bench" / "bench.schema.json"

@@ -1,7 +1,5 @@
 """A comparison as result directories of the netbenches archive, one for each testbed."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,7 +15,7 @@ from buildbot_bench.core.compare.published import (
 )
 from buildbot_bench.core.compare.text import markdown
 from buildbot_bench.core.legible import one_line
-from buildbot_bench.core.profile import Profile
+from buildbot_bench.core.profile.model import Profile
 from buildbot_bench.core.run_logs import is_cut, split_logs
 
 GRAPH = "graph.png"

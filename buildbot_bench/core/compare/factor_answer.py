@@ -1,7 +1,5 @@
 """What several factors do on one testbed and workload, as a report has it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -7,8 +7,6 @@ that boot the same image share its luck with layout: it leaves the difference of
 the interaction of a tunable with a patch.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +20,8 @@ from buildbot_bench.core.compare.factor_answer import FactorAnswer, Interaction,
 from buildbot_bench.core.compare.model import SeriesValues
 from buildbot_bench.core.factor_cells import cell_label, cell_of, design_of
 from buildbot_bench.core.figures import fine_percent, size
-from buildbot_bench.core.model import Noise, learn
+from buildbot_bench.core.model.learn import learn
+from buildbot_bench.core.model.noise import Noise
 
 _MEDIAN = math.pi / 2
 

@@ -1,7 +1,5 @@
 """The gnuplot script that draws the graph of a result directory."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 # Of Ethernet, in bits a packet: (7 x (40 + 14) + 4 x (576 + 14) + (1500 + 14)) / 12 x 8.

@@ -1,7 +1,5 @@
 """The report of a comparison as frozen dataclasses, with all text cleaned by `one_line`."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,8 +10,8 @@ from buildbot_bench.core.compare.factor_answer import FactorAnswer
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.json_model import Count, Figure, Share, in_json
 from buildbot_bench.core.ministat import Comparison
-from buildbot_bench.core.model import Noise
-from buildbot_bench.core.report import Side
+from buildbot_bench.core.model.noise import Noise
+from buildbot_bench.core.report.model import Side
 from buildbot_bench.core.run_times import RunTimes
 from buildbot_bench.core.sample import Metric
 

@@ -19,7 +19,8 @@ from dataclasses import dataclass, field
 from statistics import median
 
 from buildbot_bench.core.compare.gnuplot import gnuplot_script
-from buildbot_bench.core.profile import Profile, format_folded, format_gprof, format_pmc_graph
+from buildbot_bench.core.profile.formats import format_folded, format_gprof, format_pmc_graph
+from buildbot_bench.core.profile.model import Profile
 from buildbot_bench.core.run_logs import RunLogs
 
 _STRANGE = re.compile(r"[^A-Za-z0-9._-]+")

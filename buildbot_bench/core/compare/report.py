@@ -1,7 +1,5 @@
 """The composition of a comparison's report from the boots of its variants."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -37,7 +35,7 @@ from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.legible import one_line
 from buildbot_bench.core.ministat import holm
 from buildbot_bench.core.model.resolution import rounding_words
-from buildbot_bench.core.report import Contrast, Side
+from buildbot_bench.core.report.model import Contrast, Side
 from buildbot_bench.core.report.steps import contrast
 from buildbot_bench.core.report.words import count
 from buildbot_bench.core.two_clocks import disagreement

@@ -8,8 +8,6 @@ balanced for the estimation of residual effects of treatments", Australian Journ
 Research A 2, 1949).
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -23,8 +21,14 @@ from buildbot_bench.core.compare.verdict import (
     WithinLayoutLuck,
     compared,
 )
-from buildbot_bench.core.contrast import MoreOfEach, boots_of_image, images_needed, next_of_each
-from buildbot_bench.core.model import Noise, learn
+from buildbot_bench.core.contrast.needed import (
+    MoreOfEach,
+    boots_of_image,
+    images_needed,
+    next_of_each,
+)
+from buildbot_bench.core.model.learn import learn
+from buildbot_bench.core.model.noise import Noise
 
 MIN_VARIANTS, MAX_VARIANTS = 2, 16
 

@@ -1,14 +1,12 @@
 """What comparisons on a machine can tell, and at what cost, by runs of one revision alone (A/A)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist, fmean, stdev, variance
 
 from buildbot_bench.core.compare.verdict import VerdictTerms, Worse, compare_sides
-from buildbot_bench.core.contrast import SideBoots
+from buildbot_bench.core.contrast.difference import SideBoots
 from buildbot_bench.core.limits import MOST_IMAGES
 
 CHANGES = (0.10, 0.05, 0.02, 0.01, 0.005)

@@ -1,7 +1,5 @@
 """A comparison in words: verdicts, the outcome in one line, the report as text and Markdown."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 
 from buildbot_bench.core.compare.model import (
@@ -18,7 +16,7 @@ from buildbot_bench.core.compare.verdict import (
     WithinLayoutLuck,
     Worse,
 )
-from buildbot_bench.core.contrast import MOST, MoreOfEach
+from buildbot_bench.core.contrast.needed import MOST, MoreOfEach
 from buildbot_bench.core.figures import count, fine_percent, quantity, threshold
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.legible import long_line

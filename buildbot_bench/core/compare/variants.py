@@ -1,7 +1,5 @@
 """Checks of a comparison's variants, which are the same kernel, and notes on what it held."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -11,8 +11,6 @@ Where a side can have one image alone and no history gives the build noise, noth
 BEYOND_LAYOUT can be decided.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,19 +21,19 @@ import numpy as np
 
 from buildbot_bench.core import ministat
 from buildbot_bench.core.compare.model import SeriesValues
-from buildbot_bench.core.contrast import (
+from buildbot_bench.core.contrast.denial import is_beyond_layout
+from buildbot_bench.core.contrast.difference import (
     Difference,
     Levels,
-    MoreOfEach,
     SideBoots,
     difference,
-    has_layout,
     image_levels,
-    is_beyond_layout,
-    more_needed,
 )
+from buildbot_bench.core.contrast.needed import MoreOfEach, has_layout, more_needed
 from buildbot_bench.core.json_model import Share
-from buildbot_bench.core.model import Noise, constants, is_build_noise_learnt, learn
+from buildbot_bench.core.model import constants
+from buildbot_bench.core.model.learn import is_build_noise_learnt, learn
+from buildbot_bench.core.model.noise import Noise
 from buildbot_bench.core.model.resolution import resolution, with_rounding
 from buildbot_bench.core.model.thresholds import change_in_logs
 from buildbot_bench.core.sample import NoiseClass

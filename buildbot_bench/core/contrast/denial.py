@@ -15,8 +15,6 @@ times as likely as the step. Agreement of far images in size gives no credit: th
 cause. A step of BEYOND_LAYOUT or more is no luck.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass

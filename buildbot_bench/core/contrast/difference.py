@@ -11,8 +11,6 @@ the difference is a convolution of both sides'. It is averaged over the noise (`
 value weighted by its prior and by the likelihood of all images.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,14 +20,15 @@ import numpy as np
 
 from buildbot_bench.core.contrast.denial import ImageVotes, image_votes
 from buildbot_bench.core.contrast.noise_nodes import NoiseNodes, noise_nodes
-from buildbot_bench.core.model import Noise, constants, robust_level, spread_of_boots
+from buildbot_bench.core.model import constants
 from buildbot_bench.core.model.image_luck import (
     Floats,
     broad_density,
     near_density,
     outlier_density,
 )
-from buildbot_bench.core.model.noise import MIN_SIGMA
+from buildbot_bench.core.model.noise import MIN_SIGMA, Noise
+from buildbot_bench.core.model.spread import robust_level, spread_of_boots
 
 SideBoots = Mapping[int, Sequence[float]]
 """The values of one side's boots by image, in the metric's unit."""

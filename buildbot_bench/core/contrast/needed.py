@@ -14,8 +14,6 @@ Repeated looks add up errors. With looks at m, m/2, m/4 … images, each allowed
 last look's error, all looks together err at most twice as often as the last one.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 
@@ -23,8 +21,9 @@ from scipy.special import ndtri, stdtrit
 
 from buildbot_bench.core.contrast.denial import is_beyond_layout
 from buildbot_bench.core.contrast.difference import Difference
-from buildbot_bench.core.model import Noise, constants, is_build_noise_learnt
-from buildbot_bench.core.model.noise import MIN_SIGMA, wider_build
+from buildbot_bench.core.model import constants
+from buildbot_bench.core.model.learn import is_build_noise_learnt
+from buildbot_bench.core.model.noise import MIN_SIGMA, Noise, wider_build
 
 MOST = 99
 """Images or boots of a side beyond which no number is told."""
@@ -129,11 +128,6 @@ def _by_variance(
 def told_apart_at(seen: float, relevant: float) -> float:
     """How far half an interval may reach: a change to nothing, and what is less to a change."""
     return seen if seen >= relevant else max(relevant - seen, _NEAR * relevant)
-
-
-def more_boots(have: int, excess: float) -> int:
-    """How many boots more make an error less by the factor `excess`; it falls as their root."""
-    return max(1, min(math.ceil(have * (min(excess, MOST) ** 2 - 1)), MOST))
 
 
 def next_of_each(needs: MoreOfEach, have: MoreOfEach) -> MoreOfEach:

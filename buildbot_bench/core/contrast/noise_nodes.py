@@ -5,17 +5,16 @@ The variances have scaled inverse chi-squared priors (A. Gelman et al., *Bayesia
 quadrature. An assumed build noise is wider (`wider_build`) with probability WIDER_WEIGHT.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import special
 
-from buildbot_bench.core.model import Noise, constants, is_build_noise_learnt
+from buildbot_bench.core.model import constants
 from buildbot_bench.core.model.image_luck import Floats
-from buildbot_bench.core.model.noise import MIN_SIGMA, wider_build
+from buildbot_bench.core.model.learn import is_build_noise_learnt
+from buildbot_bench.core.model.noise import MIN_SIGMA, Noise, wider_build
 
 _RUN_NODES, _BUILD_NODES, _UNKNOWN_BUILD_NODES, _SHARE_NODES = 5, 9, 17, 3
 _TAIL = 0.0005  # of a variance's prior that is left out on either side

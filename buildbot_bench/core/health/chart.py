@@ -12,8 +12,6 @@ score of the same probability. A leap is one far score; a drift shows in the exp
 moving average of scores, with asymptotic standard deviation sqrt(weight / (2 - weight)).
 """
 
-from __future__ import annotations
-
 import math
 import sys
 from collections.abc import Sequence
@@ -31,7 +29,10 @@ from buildbot_bench.core.health.model import (
     Signal,
     Span,
 )
-from buildbot_bench.core.model import Prior, constants, learn, robust_level
+from buildbot_bench.core.model import constants
+from buildbot_bench.core.model.learn import learn
+from buildbot_bench.core.model.noise import Prior
+from buildbot_bench.core.model.spread import robust_level
 from buildbot_bench.core.sample import PPS, Iteration, Metric, Sample
 
 GOOD_ROUNDS = 2  # rounds in a row; chosen: one good round may be luck

@@ -1,7 +1,5 @@
 """The data model of control charts: rounds, spread, policy, points and signals."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from enum import StrEnum

@@ -4,8 +4,6 @@ A kernel that worked before and now fails has not changed, so its workload has. 
 the two ends of a search or two variants of a comparison are the evidence.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass

@@ -9,8 +9,6 @@ Below BEYOND_LAYOUT both sides need two images each; a third decides between two
 a step that no majority of images shows (core.contrast.denial) is not confirmed.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,19 +16,13 @@ from enum import StrEnum
 from itertools import chain
 
 from buildbot_bench.core import ministat
-from buildbot_bench.core.contrast import (
-    MOST_IMAGES,
-    Difference,
-    MoreOfEach,
-    difference,
-    is_beyond_layout,
-    more_needed,
-    next_of_each,
-)
+from buildbot_bench.core.contrast.denial import MOST_IMAGES, is_beyond_layout
+from buildbot_bench.core.contrast.difference import Difference, difference
+from buildbot_bench.core.contrast.needed import MoreOfEach, more_needed, next_of_each
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.item import ItemUnderTest
-from buildbot_bench.core.model import Noise, constants
-from buildbot_bench.core.model.noise import KNOWN_DF, wider_build
+from buildbot_bench.core.model import constants
+from buildbot_bench.core.model.noise import KNOWN_DF, Noise, wider_build
 from buildbot_bench.core.search import Evidence, SearchPolicy
 
 LOOKS = (3, 5, 8, 12, 20)

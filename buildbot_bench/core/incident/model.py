@@ -1,20 +1,11 @@
 """Breakages over positions 0..n: trials, evidence, policy, answers and rates of failing."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
-
-
-class Cause(StrEnum):
-    """What a kernel does not do any more: be built, or boot and pass traffic."""
-
-    BUILD = "build"
-    BOOT = "boot"
 
 
 class TrialOutcome(StrEnum):

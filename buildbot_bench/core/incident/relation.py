@@ -1,10 +1,4 @@
-"""Alarms that may share a cause, what tells most of them, and the end of an incident.
-
-Related series measure the same kernels: other workloads of one testbed, and other testbeds of the
-same branch and configuration.
-"""
-
-from __future__ import annotations
+"""Alarms that may share a cause, what tells most of them, and the end of an incident."""
 
 import math
 from collections.abc import Sequence

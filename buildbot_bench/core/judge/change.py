@@ -14,8 +14,6 @@ e-value. The sum over all places is the Shiryaev-Roberts statistic: compared wit
 it alarms falsely at most once in A commits (J. Shin, A. Ramdas, A. Rinaldo, *E-detectors*, 2023).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,7 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from buildbot_bench.core.judge.images import Image
-from buildbot_bench.core.model import Noise, constants
+from buildbot_bench.core.model import constants
+from buildbot_bench.core.model.noise import Noise
 from buildbot_bench.core.model.thresholds import change_in_logs, expected_sizes
 
 Floats = NDArray[np.float64]

@@ -1,7 +1,5 @@
 """The judge's verdict on a new sample: nothing, a suspicion, an alarm, or unfit."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -28,7 +26,7 @@ from buildbot_bench.core.judge.rounds import LAST_ROUND, is_denied, is_proven, n
 from buildbot_bench.core.judge.segment import is_return, segment_of, typical_newest
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.ministat import MAX_MAGNITUDE, MIN_VALUES, Comparison, compare
-from buildbot_bench.core.model import Noise
+from buildbot_bench.core.model.noise import Noise
 from buildbot_bench.core.model.thresholds import change_in_logs, is_change, usable_effect
 from buildbot_bench.core.sample import NoiseClass, Sample
 

@@ -1,7 +1,5 @@
 """The strongest change of level in a segment of history, weighed against fresh boots."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +8,7 @@ from statistics import fmean, median
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
-from buildbot_bench.core.contrast import ImageVotes, image_votes, is_beyond_layout
+from buildbot_bench.core.contrast.denial import ImageVotes, image_votes, is_beyond_layout
 from buildbot_bench.core.judge.change import Floats, Row, Splits, log_bayes_factor
 from buildbot_bench.core.judge.images import (
     Image,
@@ -19,7 +17,9 @@ from buildbot_bench.core.judge.images import (
     is_sure_layout,
     screened_at_s,
 )
-from buildbot_bench.core.model import Noise, constants, robust_level, spread_of_boots
+from buildbot_bench.core.model import constants
+from buildbot_bench.core.model.noise import Noise
+from buildbot_bench.core.model.spread import robust_level, spread_of_boots
 
 _PLACE_DOUBT = 0.005  # of the probability of place lies before `first`
 _ANCHOR_REACH = 5  # images among which the one nearest to the old level is the anchor

@@ -4,16 +4,14 @@ T. Mytkowicz et al., *Producing Wrong Data Without Doing Anything Obviously Wron
 measured how much the order of linking does.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from buildbot_bench.core.contrast import image_votes
+from buildbot_bench.core.contrast.denial import image_votes
 from buildbot_bench.core.figures import percent
-from buildbot_bench.core.model import robust_level, spread_of_boots
+from buildbot_bench.core.model.spread import robust_level, spread_of_boots
 from buildbot_bench.core.sample import Sample
 
 

@@ -6,8 +6,6 @@ side from the ones before it. So it reports a change a few revisions late, and n
 revisions do not show.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +24,7 @@ from buildbot_bench.core.judge.model import (
     settled_by,
 )
 from buildbot_bench.core.metric import Metric
-from buildbot_bench.core.model import learn
+from buildbot_bench.core.model.learn import learn
 from buildbot_bench.core.sample import Iteration, Sample
 
 _WINDOW = 200

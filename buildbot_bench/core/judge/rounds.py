@@ -15,18 +15,17 @@ only one judgement in `evidence_needed` reaches by chance, luck with images as r
 false alarms: _WAYS_TO_ERR), and fresh boots of both sides that show the change again.
 """
 
-from __future__ import annotations
-
 import math
 
 from scipy.special import ndtri
 
-from buildbot_bench.core.contrast import MOST_IMAGES, is_beyond_layout
+from buildbot_bench.core.contrast.denial import MOST_IMAGES, is_beyond_layout
 from buildbot_bench.core.judge.finding import Finding, JudgedSide
 from buildbot_bench.core.judge.images import Image
 from buildbot_bench.core.judge.model import JudgePolicy, Remeasure
 from buildbot_bench.core.ministat import MIN_VALUES
-from buildbot_bench.core.model import Noise, constants
+from buildbot_bench.core.model import constants
+from buildbot_bench.core.model.noise import Noise
 
 _WAYS_TO_ERR = 3  # noise, luck with new images, luck with old ones: they share the false alarms
 _TWO = 2  # boots of each new image

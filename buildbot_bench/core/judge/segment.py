@@ -1,20 +1,19 @@
 """The images at the current level of a series, with which the newest images are compared."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from statistics import median
 
 import numpy as np
 
-from buildbot_bench.core.contrast import is_beyond_layout
+from buildbot_bench.core.contrast.denial import is_beyond_layout
 from buildbot_bench.core.judge.change import row
 from buildbot_bench.core.judge.finding import Finding, strongest
 from buildbot_bench.core.judge.images import Image, fresh_boots, screened_at_s
 from buildbot_bench.core.judge.model import JudgePolicy, Settled
-from buildbot_bench.core.model import Noise, constants
+from buildbot_bench.core.model import constants
 from buildbot_bench.core.model.image_luck import PlacedImage, strays
+from buildbot_bench.core.model.noise import Noise
 
 _SOON = (
     5  # positions that show whether the level is what it was; fewer than are looked at for changes

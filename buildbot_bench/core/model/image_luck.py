@@ -19,8 +19,6 @@ distance to other images of the position and to the positions before and after; 
 nothing follows is left out, since a change of code agrees only with later images.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

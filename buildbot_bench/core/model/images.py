@@ -18,8 +18,6 @@ give
 or sigma_build² if that is more. The degrees of freedom stay, since marks are chosen for their size.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace

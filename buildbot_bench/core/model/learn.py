@@ -18,8 +18,6 @@ s known to nu degrees of freedom,
 nu + PRIOR_DF degrees of freedom. Far images (`image_luck`) are left out of the build noise.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 
@@ -59,8 +57,7 @@ def modes(images: Sequence[Floats]) -> Bimodal | None:
     if len(parts) < _FEWEST_IMAGES or len(parts) < constants.IMAGES_WITH_MODES * len(candidates):
         return None
     gaps = [float(high.mean() - low.mean()) for low, high in parts]
-    lows, highs = (sum(side.size for side in sides) for sides in zip(*parts, strict=True))
-    return Bimodal(separation=math.expm1(float(np.median(gaps))), low_share=lows / (lows + highs))
+    return Bimodal(separation=math.expm1(float(np.median(gaps))))
 
 
 def _sides(ordered: Floats) -> tuple[Floats, Floats] | None:

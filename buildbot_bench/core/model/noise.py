@@ -5,8 +5,6 @@ b ~ N(0, sigma_build²); a share `far_share` of the images lies far off (see `im
 logarithms a spread is a fraction of the level, for any unit.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from buildbot_bench.core.model import constants
@@ -44,10 +42,9 @@ ARCHIVE = archive()
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Bimodal:
-    """Boots fall into two modes: how far apart (fraction of the level), and the lower's share."""
+    """Boots fall into two modes: how far apart these are, a fraction of the level."""
 
     separation: float
-    low_share: float
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -76,9 +73,6 @@ class Noise:
     resolution: float = 0.0
     rounding: float = 0.0
     assumed: tuple[str, ...] = ()
-
-
-COUNTED = counted()
 
 
 def wider_build(sigma_build: float, sigma_run: float) -> float:

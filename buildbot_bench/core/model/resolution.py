@@ -10,8 +10,6 @@ Noise* (2008), 4.2), its variance is
 which is d²/12 where s is far below d, and nothing from half a step on.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from dataclasses import replace

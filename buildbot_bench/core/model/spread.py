@@ -8,8 +8,6 @@ Outliers among these differences are boots that went wrong and changes of level.
 therefore Huber's: P. J. Huber, *Robust Statistics* (1981), 5.2, "proposal 2".
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -13,8 +13,6 @@ size is measured as smaller half of the time, so thresholds that must not miss i
 | lab tolerance | ½ · m | the control chart: what turns no verdict |
 """
 
-from __future__ import annotations
-
 import math
 
 from buildbot_bench.core import ministat

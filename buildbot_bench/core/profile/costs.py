@@ -1,7 +1,5 @@
 """Each function's cost per packet (share of a capture times a packet's cost), and its change."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Samples stand for gprof's seconds; a function that calls itself counts once in each stack.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -97,9 +95,6 @@ def parse_folded(lines: Iterable[str], *, source: str) -> Profile:
     """Read what `format_folded` wrote; `source` names it in complaints.
 
     Folded stacks do not tell which event was counted.
-
-    Raises:
-        UsageError: For anything else, with the line, and for a text without a stack.
     """
     stacks: list[Stack] = []
     for number, line in enumerate(lines, start=1):

@@ -4,8 +4,6 @@ Functions match by name, which is no proof: compilers inline functions, and a ch
 moves cycles of functions that the commit does not name.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -14,6 +12,7 @@ from types import MappingProxyType
 from unidiff.patch import Hunk, PatchedFile
 
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.json_model import Count
 from buildbot_bench.core.patch import read_diff
 from buildbot_bench.core.profile.model import lies_in
 
@@ -26,14 +25,14 @@ _NOWHERE: Mapping[str, str] = MappingProxyType({})
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChangedLine:
-    """A line that a commit takes out (`old` is its number) or puts in (`new`), and its function.
+    """A line that a commit takes out (`old` is its number) or puts in (`new`), never both.
 
     `function` is the one that it likely lies in, empty outside of all.
     """
 
     function: str
-    old: int | None = None
-    new: int | None = None
+    old: Count | None
+    new: Count | None
     text: str
 
 

@@ -4,8 +4,6 @@ pmcstat keeps the innermost frames only (`-z16`: sixteen). Where a change makes 
 more of them are whole, and unchanged code would seem to have moved.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -87,15 +85,6 @@ class Cycles(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class SymbolShare:
-    """The fractions of all busy cycles that one function took, itself and with what it called."""
-
-    name: str
-    self_share: float
-    inclusive_share: float
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class ShareChange:
     """A function's fraction of the busy cycles in an old and a new capture.
 
@@ -120,23 +109,15 @@ class ShareChange:
         return abs(self.delta) > _SURE_ERRORS * self.error
 
 
-def top_symbols(
-    profile: Profile, *, by: Cycles = Cycles.SELF, limit: int = 20
-) -> tuple[SymbolShare, ...]:
-    """The functions with the largest shares, largest first, then by name."""
+def top_symbols(profile: Profile, *, limit: int = 20) -> tuple[tuple[str, float], ...]:
+    """The functions and the fractions of all busy cycles that they took themselves, largest first.
+
+    Functions of one share stand in the order of their names.
+    """
     (whole,) = restore_callers(profile)
-    own, inclusive = _counts(whole, Cycles.SELF), _counts(whole, Cycles.INCLUSIVE)
-    ranks = own if by is Cycles.SELF else inclusive
-    busy = whole.busy_samples
-    names = sorted(inclusive, key=lambda name: (-ranks[name], name))[:limit]
-    return tuple(
-        SymbolShare(
-            name=name,
-            self_share=_proportion(own[name], busy)[0],
-            inclusive_share=_proportion(inclusive[name], busy)[0],
-        )
-        for name in names
-    )
+    own = _counts(whole, Cycles.SELF)
+    names = sorted(_counts(whole, Cycles.INCLUSIVE), key=lambda name: (-own[name], name))
+    return tuple((name, _proportion(own[name], whole.busy_samples)[0]) for name in names[:limit])
 
 
 def compare_symbols(

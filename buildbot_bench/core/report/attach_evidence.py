@@ -1,7 +1,5 @@
 """Checks, scope, setup, artefacts, candidates and cost, added to a report."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -1,13 +1,11 @@
 """Setup, artefacts, cost and scope on both sides of a step."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from buildbot_bench.core import ministat
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.incident import Standing
+from buildbot_bench.core.incident.confirmation import Standing
 from buildbot_bench.core.legible import one_line
 from buildbot_bench.core.model.thresholds import is_change
 from buildbot_bench.core.report.context import ImageRecord, SeriesSamples

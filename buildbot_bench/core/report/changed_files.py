@@ -1,10 +1,8 @@
 """A commit's files and lines within functions whose cost changed, cleaned by `one_line`."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from buildbot_bench.core.json_model import Count
 from buildbot_bench.core.legible import one_line
@@ -21,16 +19,6 @@ _LINE_COLUMNS = 64
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Line:
-    """A changed line within a function: its number before the commit or after, never both."""
-
-    function: str
-    old: Count | None
-    new: Count | None
-    text: str
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class ChangedFile:
     """A file of the commit: functions whose share changed and within which it changes a line.
 
@@ -41,7 +29,7 @@ class ChangedFile:
     path: str
     changed: tuple[str, ...]
     named: tuple[str, ...]
-    lines: tuple[Line, ...] = ()
+    lines: tuple[ChangedLine, ...] = ()
     unshown: Count = 0
 
     @property
@@ -86,10 +74,9 @@ def _names(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(one_line(name, columns=_NAME_COLUMNS) for name in names[:_MOST_NAMES])
 
 
-def _line(line: ChangedLine) -> Line:
-    return Line(
+def _line(line: ChangedLine) -> ChangedLine:
+    return replace(
+        line,
         function=one_line(line.function, columns=_NAME_COLUMNS),
-        old=line.old,
-        new=line.new,
         text=one_line(line.text, columns=_LINE_COLUMNS),
     )

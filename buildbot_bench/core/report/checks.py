@@ -1,7 +1,5 @@
 """The checks that could refute a step, and their outcomes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean

@@ -1,7 +1,5 @@
 """The composition of a finished search's report."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace

@@ -1,11 +1,9 @@
 """Evidence beyond a search's own samples, at positions relative to the range's old end (0)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from buildbot_bench.core.incident import Standing
+from buildbot_bench.core.incident.confirmation import Standing
 from buildbot_bench.core.json_model import Count
 from buildbot_bench.core.report.opinions import NOBODY_SPOKE, Opinion, TrackRecord
 from buildbot_bench.core.report.stated import NOTHING_STATED, StatedChanges

@@ -1,13 +1,11 @@
 """The table of each function's cost per packet on both sides of a step, cleaned by `one_line`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from buildbot_bench.core.json_model import Count, Share
 from buildbot_bench.core.legible import one_line
-from buildbot_bench.core.profile import CostChange
+from buildbot_bench.core.profile.costs import CostChange
 from buildbot_bench.core.sample import INSTRUCTIONS_PER_PACKET, Metric
 
 _MOST_FUNCTIONS = 16

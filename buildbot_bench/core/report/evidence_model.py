@@ -1,11 +1,9 @@
 """The evidence in a report (checks, scope, facts, cost), with text cleaned by `one_line`."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 
-from buildbot_bench.core.incident import Standing
+from buildbot_bench.core.incident.confirmation import Standing
 from buildbot_bench.core.json_model import Count, Figure, Share
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.touched import Touch, TouchClass

@@ -1,7 +1,5 @@
 """Mails on the farm itself: a testbed in quarantine, and the weekly summary."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from buildbot_bench.core.item import ItemUnderTest

@@ -1,7 +1,5 @@
 """Reports without what strangers may have written into them: logs, subjects, names."""
 
-from __future__ import annotations
-
 from dataclasses import fields, is_dataclass, replace
 from enum import Enum
 from typing import Any, TypeVar

@@ -1,7 +1,5 @@
 """Mails on a branch that stopped building or booting, and on the end of an incident."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import Literal

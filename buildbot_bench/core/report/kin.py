@@ -1,7 +1,5 @@
 """The commits that take back a culprit, or carry it to another branch."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum

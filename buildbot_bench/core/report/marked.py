@@ -1,11 +1,9 @@
 """Sentences on the changes that people marked in a series."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
-from buildbot_bench.core.judge import Said, Settled
-from buildbot_bench.core.model import Noise
+from buildbot_bench.core.judge.model import Said, Settled
+from buildbot_bench.core.model.noise import Noise
 
 
 def describe_marks(

@@ -1,7 +1,5 @@
 """The report of a finished search as frozen dataclasses, with text cleaned by `one_line`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum

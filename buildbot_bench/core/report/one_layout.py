@@ -1,7 +1,5 @@
 """The reason why a series has one link order, and what each run randomised instead."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from buildbot_bench.core.metric import Metric, NoiseClass

@@ -1,7 +1,5 @@
 """The mails to a farm's operators: a broken workload, a silent testbed, a master that hung."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from buildbot_bench.core.item import ItemUnderTest

@@ -1,7 +1,5 @@
 """People's opinions on reports, and the share of named culprits that people confirmed."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from enum import StrEnum

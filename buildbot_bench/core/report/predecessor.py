@@ -1,7 +1,5 @@
 """A commit contrasted with its predecessor by Student's t."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean

@@ -1,7 +1,5 @@
 """The two levels of a step as a report prints them, and the change between them."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isclose

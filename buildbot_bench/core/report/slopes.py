@@ -1,7 +1,5 @@
 """Slopes and odd images of a search, as its report shows them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

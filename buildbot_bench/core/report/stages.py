@@ -1,7 +1,5 @@
 """The replay of a search: its suspects after each measurement."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import replace
 

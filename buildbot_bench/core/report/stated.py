@@ -1,11 +1,10 @@
 """The size of each step as stated when its search ended, for mails, pages and JSON."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from buildbot_bench.core.search import Answer, Step
+from buildbot_bench.core.shared_fields import shared
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,10 +51,5 @@ NOTHING_STATED = StatedChanges()
 def estimates(answer: Answer) -> StatedChanges:
     """The search's own figures: for an answer whose levels nobody can figure out any more."""
     return StatedChanges(
-        changes=tuple(
-            StatedChange(
-                old=step.old, new=step.new, effect=step.effect, low=step.low, high=step.high
-            )
-            for step in answer.steps
-        )
+        changes=tuple(StatedChange(**shared(StatedChange, step)) for step in answer.steps)
     )

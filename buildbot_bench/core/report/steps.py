@@ -1,7 +1,5 @@
 """The steps of a report: commits in place of positions, and Student's t of both levels."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -25,6 +23,7 @@ from buildbot_bench.core.revision import Revision, RevisionRange
 from buildbot_bench.core.sample import Metric, NoiseClass, Sample
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.core.search.model import Stretches
+from buildbot_bench.core.shared_fields import shared
 
 BLIND_SPOTS = (
     "this is a count, not a time. It does not show cache misses, branch misses, locks, other "
@@ -128,10 +127,7 @@ def describe_steps(
             believed=len(positions_in(step.believed)),
             untried=len(positions_in(step.untried)),
             race=step.race,
-            effect=change.effect,
-            low=change.low,
-            high=change.high,
-            levels=change.levels,
+            **shared(StepReport, change),
             probability=stated_percent(step.probability) / 100,
             sure=sure,
             proved=step.proved
@@ -161,10 +157,7 @@ def state_changes(
             StatedChange(
                 old=step.old,
                 new=step.new,
-                effect=change.effect,
-                low=change.low,
-                high=change.high,
-                levels=pair_of(change.levels),
+                **shared(StatedChange, change) | {"levels": pair_of(change.levels)},
             )
         )
     return StatedChanges(changes=tuple(found))

@@ -1,7 +1,5 @@
 """Sentences on a search's prior, by the files that its commits touch."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from buildbot_bench.core.figures import count, whole_percent

@@ -1,21 +1,13 @@
 """The section of a report on where CPU cycles went, with text cleaned by `one_line`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from buildbot_bench.core.json_model import Count, Share
 from buildbot_bench.core.legible import long_line, one_line
-from buildbot_bench.core.profile import (
-    CostChange,
-    Cycles,
-    Profile,
-    ShareChange,
-    compare_costs,
-    compare_symbols,
-    price,
-)
+from buildbot_bench.core.profile.costs import CostChange, compare_costs, price
+from buildbot_bench.core.profile.model import Profile
+from buildbot_bench.core.profile.symbols import Cycles, ShareChange, compare_symbols
 from buildbot_bench.core.report.changed_files import ChangedFile, places_of
 from buildbot_bench.core.report.cost_table import PerPacket, changed_costs, per_packet
 from buildbot_bench.core.sample import PPS, Metric

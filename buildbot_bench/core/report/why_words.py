@@ -1,7 +1,5 @@
 """Words and figures of the section on where CPU cycles went."""
 
-from __future__ import annotations
-
 from buildbot_bench.core.report.changed_files import ChangedFile
 from buildbot_bench.core.report.cost_table import FunctionCost, PerPacket
 from buildbot_bench.core.report.why import Why

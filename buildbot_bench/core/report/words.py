@@ -1,7 +1,5 @@
 """Subjects, sentences and figures of a finding, in words."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from math import isfinite
 from statistics import fmean
@@ -19,7 +17,7 @@ from buildbot_bench.core.figures import (
     unit_in_words,
     whole_percent,
 )
-from buildbot_bench.core.incident import Standing
+from buildbot_bench.core.incident.confirmation import Standing
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.legible import shorten
 from buildbot_bench.core.report.evidence_model import Candidate, Check, Cost, Outcome, ScopeRow

@@ -6,8 +6,6 @@ models", 1989: forward and backward messages are exact where states are seen). I
 a grid of shares and lengths, each weighted by how well it tells what was tried.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Posteriors over ladders of noise hypotheses, from a likely rung to negligible ones."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import log

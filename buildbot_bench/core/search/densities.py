@@ -12,8 +12,6 @@ Many values are computed without terms that are 0 in floating point, and
 * r is smooth, so over values that are near each other it is a Chebyshev polynomial in y.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise

@@ -7,8 +7,6 @@ for Machine Learning" (2006), section 2.7. A drift ties all stretches together, 
 weighed one by one: those with at most two uncertain steps.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

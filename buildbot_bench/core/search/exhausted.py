@@ -8,8 +8,6 @@ s·sqrt(2/n). To find d in nine of ten cases with a false positive rate of `erro
 values a side (Cohen, Statistical Power Analysis, 2.4, for known s).
 """
 
-from __future__ import annotations
-
 from math import ceil, log1p
 
 import numpy as np

@@ -12,8 +12,6 @@ Beta prior, updated by the responsibilities of the images seen to be far (Dempst
 JRSS B 39, 1977).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from buildbot_bench.core.model import constants

@@ -14,8 +14,6 @@ Values count as at most four deviations off, so that an outlier moves no cut. At
 kept, those that explain most, which bounds the time for any evidence.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise

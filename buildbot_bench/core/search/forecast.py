@@ -1,7 +1,5 @@
 """The forecast of a search's images, boots and hours, by rehearsals on sampled truths."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass, replace
 

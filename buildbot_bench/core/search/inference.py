@@ -1,7 +1,5 @@
 """The posterior of steps and of the ends' difference, averaged over noise hypotheses."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import log, log1p
 

@@ -5,8 +5,6 @@ entropy of the value less its entropy given the stretch (Lindley, "On a measure 
 provided by an experiment", 1956).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

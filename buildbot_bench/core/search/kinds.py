@@ -10,8 +10,6 @@ cannot resolve beside a step so large stays unresolved in the answer. Where the 
 builds search all.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """The prior of levels over a grid around the measured values, with the claim on the two ends."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ around the kernel's level, or far from it. The image's level is integrated out: 
 closed form, for several as a sum over the grid.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 

@@ -1,7 +1,5 @@
 """The data model of a search over positions 0 (old end) to n (new end)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from buildbot_bench.core.model import thresholds

@@ -1,7 +1,5 @@
 """Noise hypotheses (one mode, two modes, a drift) weighed by the evidence."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from math import exp, hypot, log1p
 

@@ -1,7 +1,5 @@
 """Noise hypotheses with their prior weights: run noise, build noise and modes of boots."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

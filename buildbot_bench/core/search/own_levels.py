@@ -4,8 +4,6 @@ The posterior smooths levels over the stretches that a kernel may belong to. Whe
 follow each other, that joins them into none or into large ones.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from buildbot_bench.core.search.far_images import far_images

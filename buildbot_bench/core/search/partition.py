@@ -6,8 +6,6 @@ partition's weight is the product of its stretches' evidences and, for each cut 
 prior probability that another step is there: somewhere in the range, or soon after the one before.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

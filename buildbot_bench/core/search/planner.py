@@ -1,7 +1,5 @@
 """The planner of a search: from all evidence to the next iteration, or to the answer."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise

@@ -4,8 +4,6 @@ Sizes are those that were claimed, or equally likely on a logarithmic scale from
 archive's largest common ones. Further steps are a Poisson process along the commits.
 """
 
-from __future__ import annotations
-
 from math import exp, log, log1p
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The posterior of steps and levels under one noise hypothesis."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import hypot, log, log1p

@@ -5,15 +5,13 @@ separate them; more where boots may have two modes. Below BEYOND_LAYOUT two imag
 show the step, by a majority of votes (core.contrast.denial).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import log1p, sqrt
 
 import numpy as np
 from scipy.special import stdtr
 
-from buildbot_bench.core.contrast import (
+from buildbot_bench.core.contrast.denial import (
     MOST_IMAGES,
     ImageVotes,
     image_votes,

@@ -1,7 +1,5 @@
 """What a search measures next, and what it answers, where boots have two speeds by chance."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

@@ -11,8 +11,6 @@ hour in which the lab is slow makes such boots of every kernel: then the speeds 
 Markov chain in time.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from math import hypot, log, sqrt
 

@@ -9,8 +9,6 @@ where b, the image's level, is their median. The neglected uncertainty of the le
 same under similar hypotheses.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import log
 

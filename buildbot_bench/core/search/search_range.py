@@ -4,8 +4,6 @@ Positions whose kernel is identical to the one before are one *kernel*, named by
 so are untestable ones between two identical kernels, as no level is left there.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -6,8 +6,6 @@ approximation for outliers: Barry & Hartigan, "A Bayesian analysis for change po
 88 (1993).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

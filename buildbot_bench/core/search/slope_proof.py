@@ -10,8 +10,6 @@ could hide between two marks only beside another that undoes it. The chain of ma
 fewest further boots is a shortest path through the kernels (dynamic programming).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import log1p
 

@@ -1,7 +1,5 @@
 """Stretches of a range that change little by little, and images far from their code's level."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from math import log1p
 

@@ -4,8 +4,6 @@ A search ends when all relevant steps lie between measured and confirmed neighbo
 steps together have no more than the accepted probability.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from math import log1p

@@ -10,8 +10,6 @@ unreasonable effectiveness of quasirandom sequences", 2018), so that half a doze
 whole.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum, auto

@@ -10,8 +10,6 @@ for a few shares s. Distances d are those of groups that the images' levels fall
 for all that are about as far: Laplace's method weighs it by the width that the images leave it.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import exp, log1p, pi, sqrt
 

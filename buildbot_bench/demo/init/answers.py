@@ -1,7 +1,5 @@
 """The description of a farm to be, as its operator gives it, with checks."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from pathlib import Path

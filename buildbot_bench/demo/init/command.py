@@ -1,7 +1,5 @@
 """`bench-farm init`: its options, parsed into a description of the farm, and its steps."""
 
-from __future__ import annotations
-
 import argparse
 import re
 import socket

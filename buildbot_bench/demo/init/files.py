@@ -1,7 +1,5 @@
 """The contents of a new farm's files, by the farm's description."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """The writing of a new farm's files, without overwriting any, and the steps after it."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import shutil
@@ -28,7 +26,7 @@ from buildbot_bench.demo.init.files import (
     workflow,
 )
 from buildbot_bench.plugin.private_files import SESSION_KEY
-from buildbot_bench.workflow import load
+from buildbot_bench.workflow.load import load
 
 LOGIN, SMTP_PASSWORD = "bench.login", "smtp.password"
 SOURCE = "src"

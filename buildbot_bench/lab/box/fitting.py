@@ -1,7 +1,5 @@
 """The offered rate of a box, found by measuring how much its DUT forwards."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable

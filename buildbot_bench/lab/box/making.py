@@ -1,7 +1,5 @@
 """A new box: keys, ports, one disk for all machines, and the files of the ssh driver."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil

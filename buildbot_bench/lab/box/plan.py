@@ -1,7 +1,5 @@
 """The machines of a box, their lab ports and links, and where each has its files."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,11 +97,7 @@ def machines(home: Path, ssh_ports: Mapping[str, int]) -> tuple[Machine, ...]:
 
 
 def link_socket(home: Path, machine: str, link: str) -> Path:
-    """The socket at which a machine receives the frames of a link.
-
-    Raises:
-        UsageError: The path is longer than a socket's can be.
-    """
+    """The socket at which a machine receives the frames of a link."""
     path = home / "links" / f"{link}.{machine}"
     if len(bytes(path)) > _LONGEST_SOCKET:
         raise UsageError(

@@ -1,7 +1,5 @@
 """Power of a box's machines: QEMU's processes, started, asked and ended."""
 
-from __future__ import annotations
-
 import socket
 import time
 from collections.abc import Sequence
@@ -29,11 +27,7 @@ def is_on(machine: Machine) -> bool:
 
 
 def switch_on(home: Path, box: LabBox, machine: Machine) -> None:
-    """Start QEMU for a machine of the box in `home`, unless it runs.
-
-    Raises:
-        InfraError: QEMU does not start.
-    """
+    """Start QEMU for a machine of the box in `home`, unless it runs."""
     if is_on(machine):
         return
     command = [str(qemu(box.program, machine.home)), *_FIXED, "-accel", box.accelerator]

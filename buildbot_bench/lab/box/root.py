@@ -1,7 +1,5 @@
 """What the disk of a box holds beside the userland: configuration, keys, the known-good kernel."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

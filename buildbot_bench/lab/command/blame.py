@@ -4,8 +4,6 @@
 a run that hangs or fills the disk is the revision's.
 """
 
-from __future__ import annotations
-
 import signal
 
 from buildbot_bench.core.errors import InfraError, SkippedRevision, UntestableRevision

@@ -1,7 +1,5 @@
 """The number of instructions that a command executes, by perf or by valgrind."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

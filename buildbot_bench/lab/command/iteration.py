@@ -4,8 +4,6 @@ A failure that is the revision's may be luck once: it counts when it comes twice
 `run_surely` and a lab's job (runner.py) ask. Exit status 125 is believed at once.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import shutil

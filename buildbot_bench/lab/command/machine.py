@@ -1,7 +1,5 @@
 """Facts and findings on the machine that runs commands, with what its clocks resolve."""
 
-from __future__ import annotations
-
 import os
 import platform
 import shutil

@@ -1,9 +1,4 @@
-"""The places where known benchmark tools print their value, with unit and direction.
-
-Each is read from a recorded output of the tool in tests/data/command.
-"""
-
-from __future__ import annotations
+"""The places where known benchmark tools print their value, with unit and direction."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

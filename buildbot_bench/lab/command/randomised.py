@@ -5,8 +5,6 @@ Doing Anything Obviously Wrong!", ASPLOS 2009). Drawn anew for each iteration, t
 reported noise and not of the difference.
 """
 
-from __future__ import annotations
-
 import random
 import sys
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The tables of a command testbed in testbeds.toml: commands, values and limits."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from dataclasses import dataclass, field

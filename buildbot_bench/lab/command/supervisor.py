@@ -8,8 +8,6 @@ A line of JSON on stdin says what to run, a line of JSON on stdout how that ende
 words, environment, directory and limits of its own, and nothing is left of the one before.
 """
 
-from __future__ import annotations
-
 import base64
 import ctypes
 import json

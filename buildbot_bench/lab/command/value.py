@@ -1,7 +1,5 @@
 """The value of a run, a finite number above 0, read from the command's output."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """A confined process of the embedded testbed, with limits on output, core files and time."""
 
-from __future__ import annotations
-
 import math
 import os
 import resource

@@ -1,7 +1,5 @@
 """The driver of testbeds that run a command; a boot is a freshly unpacked artefact."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -74,9 +72,6 @@ class CommandDriver:
         """Unpack the artefact into a fresh directory; nothing is started yet.
 
         UntestableRevision comes of what cannot be unpacked.
-
-        Raises:
-            InfraError: There is no room.
         """
         self._said = ""
         self._remove()

@@ -7,8 +7,6 @@ value is the kernel's rate per second of its own processor time, on a scale on w
 a third and more.
 """
 
-from __future__ import annotations
-
 import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +14,7 @@ from pathlib import Path
 
 from buildbot_bench import extensions
 from buildbot_bench.core.errors import BenchError, InfraError, UntestableRevision
-from buildbot_bench.core.profile import Profile
+from buildbot_bench.core.profile.model import Profile
 from buildbot_bench.lab.driver import Blast, CheckFinding, unheard
 from buildbot_bench.lab.drivers.child import kill_leftovers
 from buildbot_bench.lab.drivers.forwarders import KERNEL, Forwarders
@@ -155,11 +153,7 @@ class EmbeddedDriver:
             raise UntestableRevision(f"the kernel {how} when it booted")
 
     def verify(self) -> None:
-        """Compare the digest of the program that the process runs.
-
-        Raises:
-            InfraError: When another one runs.
-        """
+        """Compare the digest of the program that the process runs."""
         running = _digest_of_process(self._running.pid(KERNEL)) or sha256(self._kernel)
         if running != self._digest:
             raise InfraError(f"the DUT runs {running[:12]}, not {self._digest[:12]}")

@@ -1,7 +1,5 @@
 """The programs of one boot of the embedded testbed, all on one processor."""
 
-from __future__ import annotations
-
 import re
 import socket
 from collections.abc import Mapping

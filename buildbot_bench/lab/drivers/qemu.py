@@ -5,8 +5,6 @@ the other ends of the DUT's wires. A fault is the kernel's only when the known-g
 what the kernel under test did not.
 """
 
-from __future__ import annotations
-
 import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -14,7 +12,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision
-from buildbot_bench.core.profile import EXECUTED, Profile
+from buildbot_bench.core.profile.model import EXECUTED, Profile
 from buildbot_bench.lab.driver import Blast, CheckFinding, unheard
 from buildbot_bench.lab.drivers.child import kill_leftovers
 from buildbot_bench.lab.files import copy_verified, sha256
@@ -135,11 +133,7 @@ class QemuDriver:
             raise UntestableRevision("the kernel does not say on its console which one it is")
 
     def blast(self, workload: str) -> Blast:
-        """Send the traffic: packets per second, or instructions per packet by function.
-
-        Raises:
-            InfraError: For an unknown workload.
-        """
+        """Send the traffic: packets per second, or instructions per packet by function."""
         if workload not in self.workloads():
             raise InfraError(f"no such workload: {workload}")
         try:

@@ -4,8 +4,6 @@ A recorded kernel has the archive's name (r299288+D8526) and, where `patch` name
 patch (relative to the recording), the name with the patch's SHA-256 (r299288+patch:5ad1…).
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

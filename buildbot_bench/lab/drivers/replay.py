@@ -7,8 +7,6 @@ between recorded ones, get the level of the newest earlier recorded revision wit
 its residuals. The draw depends on kernel, digest, workload and boot count alone.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import re
@@ -20,7 +18,8 @@ from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageError
 from buildbot_bench.core.legible import quoted
-from buildbot_bench.core.profile import Profile, parse_pmc_graph
+from buildbot_bench.core.profile.formats import parse_pmc_graph
+from buildbot_bench.core.profile.model import Profile
 from buildbot_bench.core.wire import ONE_IMAGE, RECORDED_BOOTS
 from buildbot_bench.lab.driver import Blast, CheckFinding, unheard
 from buildbot_bench.lab.drivers.recording import (

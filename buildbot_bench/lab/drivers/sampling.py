@@ -4,8 +4,6 @@ Call chains come from the C library's backtrace(3), names from nm(1): a function
 put into its caller has none of its own.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 import struct
@@ -17,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.core.profile import Profile, Stack
+from buildbot_bench.core.profile.model import Profile, Stack
 
 SAMPLE_FRAMES = 24  # DEPTH of sampler.c
 _MOST = 16384  # samples that a file has room for

@@ -4,15 +4,13 @@ A fault that looks like the kernel's is the kernel's only when the known-good ke
 ready and passes traffic. Otherwise the lab is at fault.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision
-from buildbot_bench.core.profile import Profile
+from buildbot_bench.core.profile.model import Profile
 from buildbot_bench.core.run_logs import RunLogs, join_logs
 from buildbot_bench.lab.driver import Blast, CheckFinding, unheard
 from buildbot_bench.lab.hardware.boot_watch import Alive, panic_in
@@ -146,11 +144,7 @@ class SshDriver:
                 verify_kernel(self._dut, self._settings.dut, archive)
 
     def blast(self, workload: str) -> Blast:
-        """Send the workload's traffic once; the value is in pps.
-
-        Raises:
-            InfraError: When the run is no measurement, and that is not the kernel's fault.
-        """
+        """Send the workload's traffic once; the value is in pps."""
         facts = self._facts_of_the_boot()
         logs = self._run(workload)
         alive = self._machine().look()

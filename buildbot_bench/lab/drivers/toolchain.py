@@ -1,7 +1,5 @@
 """The C programs of a testbed, compiled on the machine that runs them."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shutil

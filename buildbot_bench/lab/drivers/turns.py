@@ -4,8 +4,6 @@ A pair of turns lies within a few milliseconds, during which the machine's speed
 ratio of both costs per packet is the DUT's own. The median over all pairs drops disturbed ones.
 """
 
-from __future__ import annotations
-
 import re
 import statistics
 from dataclasses import dataclass

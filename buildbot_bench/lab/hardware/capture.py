@@ -4,15 +4,15 @@ pmcstat starts once the receiver counts packets: of the archive's captures of an
 began before the traffic and show little but the idle loop.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError, UsageError
-from buildbot_bench.core.profile import CALLCHAIN_DEPTH, Profile, parse_pmc_graph
+from buildbot_bench.core.profile.formats import parse_pmc_graph
+from buildbot_bench.core.profile.model import Profile
+from buildbot_bench.core.profile.symbols import CALLCHAIN_DEPTH
 from buildbot_bench.lab.hardware.flows import PktgenTraffic
 from buildbot_bench.lab.hardware.process import RemoteProcess
 from buildbot_bench.lab.hardware.remote import Remote

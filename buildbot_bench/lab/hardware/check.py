@@ -1,7 +1,5 @@
 """The check-up of a hardware testbed, which asks each machine and reboots none."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """The choice of the kernel that a machine boots once, by nextboot or a ZFS boot environment."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -94,9 +92,6 @@ def require_gpt(remote: Remote, command: Command) -> None:
     """See that a command of gpart(8), GEOM last, sets `bootonce` where it can be.
 
     Sources: lib/geom/part/geom_part.c for what `gpart show` prints, sys/geom/part/g_part_gpt.c.
-
-    Raises:
-        InfraError: When the scheme is not GPT.
     """
     geom = command[-1]
     shown = _SCHEME.search(remote.need("gpart", "show", geom))

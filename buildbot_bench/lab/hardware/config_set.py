@@ -5,8 +5,6 @@ the death of any job, the next job finds the record and undoes the set first. ta
 directory: as root it would give an existing directory the mode of the lab controller's.
 """
 
-from __future__ import annotations
-
 import json
 import tarfile
 import tempfile

@@ -4,8 +4,6 @@ A workload without a set must not run on the settings of the one before it: the 
 job is taken off first, also from a machine that the testbed no longer names.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The output of the DUT's serial console since a boot began."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Facts of the machines that a measurement depends on besides the kernel."""
 
-from __future__ import annotations
-
 import hashlib
 import tempfile
 from collections.abc import Callable

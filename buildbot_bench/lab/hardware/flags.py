@@ -5,8 +5,6 @@ an unknown option, where it fails (tools/tools/netmap/pkt-gen.c). An option that
 takes `-h` for that; then `-:`, which no program knows, ends it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from buildbot_bench.core.errors import InfraError

@@ -4,8 +4,6 @@ Addresses are those of RFC 2544 and RFC 5180: 198.18/16 and 2001:2::/49 on the s
 198.19/16 and 2001:2:0:8000::/49 on the receiver's. pkt-gen takes a frame without its CRC.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

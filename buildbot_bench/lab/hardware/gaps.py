@@ -1,7 +1,5 @@
 """The settings that a hardware testbed still lacks in testbeds.toml."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

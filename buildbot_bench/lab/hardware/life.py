@@ -1,7 +1,5 @@
 """One boot of the kernel under test on the DUT, verified, and the return to the known-good one."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision
@@ -37,9 +35,6 @@ class Life:
         """Boot a copy of the known-good kernel as kernels under test are.
 
         Without this a loader that does not heed nextboot.conf would make all revisions untestable.
-
-        Raises:
-            InfraError: If it fails.
         """
         self._machine.tell("seeing whether the known-good kernel boots in the same way")
         copy = self._choice.copy_known_good()
@@ -58,11 +53,7 @@ class Life:
         return self._machine.reach(before, wanted)
 
     def recover(self) -> None:
-        """See that the known-good kernel runs and is ready.
-
-        Raises:
-            InfraError: When it is not.
-        """
+        """See that the known-good kernel runs and is ready."""
         self._machine.tell(f"going back to the known-good kernel of {self._machine.remote.address}")
         self._machine.console.mark()
         before = self._machine.look()

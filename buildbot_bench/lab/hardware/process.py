@@ -4,8 +4,6 @@ It is stopped by the number that it was started under, never by its name. If nob
 stop it, timeout(1) does so on the host itself.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 import time
@@ -69,11 +67,7 @@ class RemoteProcess:
         return False
 
     def stop(self) -> None:
-        """End it. A second call does nothing.
-
-        Raises:
-            InfraError: When it cannot be ended.
-        """
+        """End it. A second call does nothing."""
         if self.ended():
             return
         try:

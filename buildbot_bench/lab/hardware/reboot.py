@@ -1,7 +1,5 @@
 """One reboot of a machine, from the order to go down until it is ready."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

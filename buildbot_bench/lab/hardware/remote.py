@@ -6,8 +6,6 @@ Short commands may share a connection (ControlMaster); a question whether a host
 long run, has one of its own.
 """
 
-from __future__ import annotations
-
 import shlex
 import subprocess
 from collections.abc import Mapping, Sequence

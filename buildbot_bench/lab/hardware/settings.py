@@ -1,7 +1,5 @@
 """The settings of a hardware testbed in testbeds.toml."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The hosts of one testbed, and their shared ssh connections."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """One run of traffic: receiver first, then the senders; and the counts of a firewall."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence

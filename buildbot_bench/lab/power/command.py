@@ -1,7 +1,5 @@
 """Power by commands of the lab controller, such as those of a PDU or a relay."""
 
-from __future__ import annotations
-
 import subprocess
 import time
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Power by a machine's management controller, through ipmitool(1)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar

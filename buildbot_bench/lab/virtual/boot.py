@@ -1,7 +1,5 @@
 """The wait for a virtual DUT to forward packets, and the reason when it does not."""
 
-from __future__ import annotations
-
 import time
 
 from buildbot_bench.core.errors import InfraError

@@ -1,7 +1,5 @@
 """The check-up of a testbed in a virtual machine."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from collections.abc import Callable

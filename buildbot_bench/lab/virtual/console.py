@@ -1,7 +1,5 @@
 """The build ID and the last words of a kernel, found in its console's text."""
 
-from __future__ import annotations
-
 import re
 
 from buildbot_bench.lab.hardware.boot_watch import panic_in

@@ -1,7 +1,5 @@
 """The packet rate of a virtual DUT."""
 
-from __future__ import annotations
-
 import statistics
 
 from buildbot_bench.lab.driver import Blast

@@ -4,8 +4,6 @@ The format is that of the System V ABI, chapters 4 and 5, 32 or 64 bits, little-
 the standard library alone; pyelftools would read this too.
 """
 
-from __future__ import annotations
-
 import struct
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence

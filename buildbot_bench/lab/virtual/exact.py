@@ -1,7 +1,5 @@
 """The number of instructions that a virtual DUT executes for a packet, by address."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections import Counter

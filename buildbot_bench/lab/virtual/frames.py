@@ -5,8 +5,6 @@ for benchmarks. On the wire of QEMU's `stream` network each frame follows its le
 big-endian.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The kind of file that an artefact is, by its first bytes."""
 
-from __future__ import annotations
-
 import struct
 from enum import StrEnum
 from pathlib import Path

@@ -5,8 +5,6 @@ its owner's alone. A machine that resets itself ends instead, so that a panic an
 seen, and each boot reads the kernel anew.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import socket
@@ -122,11 +120,7 @@ class VirtualMachine:
 
 
 def qemu(program: str, home: Path) -> Path:
-    """A link to QEMU by which it is started: leftovers of this testbed are known by its place.
-
-    Raises:
-        InfraError: When there is no such program.
-    """
+    """A link to QEMU by which it is started: leftovers of this testbed are known by its place."""
     found = shutil.which(program)
     if found is None:
         raise InfraError(

@@ -1,7 +1,5 @@
 """Commands to a running QEMU by its machine protocol, QMP."""
 
-from __future__ import annotations
-
 import json
 import socket
 from typing import Any

@@ -1,7 +1,5 @@
 """Kernels that QEMU itself boots: a Multiboot program or a Linux image."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 

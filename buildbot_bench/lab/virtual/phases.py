@@ -15,8 +15,6 @@ phase and do the same work; each phase has its own medians, and a packet's instr
 over the phases. A round is one burst of each phase.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass

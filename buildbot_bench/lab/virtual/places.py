@@ -1,7 +1,5 @@
 """The source file and line at which each function begins, asked of an outside program."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -11,7 +9,7 @@ import threading
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from buildbot_bench.core.profile import path_in_git
+from buildbot_bench.core.profile.model import path_in_git
 from buildbot_bench.lab.virtual.elf import Symbols
 
 # As LLVM and binutils have them. Debian names LLVM's with its version, FreeBSD's packages with

@@ -1,7 +1,5 @@
 """The QEMU plugin (tracer/tracer.c) that counts each instruction: compiled, loaded and read."""
 
-from __future__ import annotations
-
 import mmap
 import re
 import struct

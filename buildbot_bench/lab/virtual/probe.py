@@ -4,8 +4,6 @@ On some machines a KVM device opens, but guests hang in the firmware or crawl th
 sector of our own is started, which prints a word and stops.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

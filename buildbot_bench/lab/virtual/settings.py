@@ -1,7 +1,5 @@
 """The settings of a virtual testbed in testbeds.toml."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from pathlib import Path

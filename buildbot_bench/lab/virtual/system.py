@@ -1,7 +1,5 @@
 """The interface of systems that can be the DUT in a virtual machine."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -6,15 +6,13 @@ instruction. Blocks that were not run, or were wound back to run anew (accesses 
 once more for its end.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.core.profile import EXECUTED, Profile, Stack
+from buildbot_bench.core.profile.model import EXECUTED, Profile, Stack
 from buildbot_bench.lab.virtual.elf import Symbols
 from buildbot_bench.lab.virtual.phases import Executed
 

@@ -4,8 +4,6 @@ Both count alike. For a burst of FreeBSD 13.1 the plugin takes 7 ms and the log 
 QEMU may lack plugins, and a lab a compiler.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Protocol
 
@@ -59,11 +57,7 @@ class PluginTracer:
         self._plugin.clear()
 
     def read(self) -> Executed:
-        """Its counts.
-
-        Raises:
-            InfraError: When nothing was executed.
-        """
+        """Its counts."""
         if not (executed := self._plugin.read()):
             raise InfraError("QEMU's plugin counted no instruction", hint="see `bench-lab check`")
         return executed

@@ -4,8 +4,6 @@ Sender and receiver go in lock-step: a burst is sent when the one before it is b
 burst from its socket at once, so that the guest, which sleeps meanwhile, finds all of it.
 """
 
-from __future__ import annotations
-
 import socket
 import time
 
@@ -67,11 +65,7 @@ class Wires:
             return
 
     def send_burst(self) -> float:
-        """Send one burst through the DUT; returns how long it took, in seconds.
-
-        Raises:
-            Lost: When it does not come back as it should.
-        """
+        """Send one burst through the DUT; returns how long it took, in seconds."""
         self._receiver.settimeout(self._stall_s)
         began_s = time.perf_counter()
         answer = self._exchange()

@@ -1,7 +1,5 @@
 """The workloads of virtual testbeds: traffic, and the DUT's set-up for it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 

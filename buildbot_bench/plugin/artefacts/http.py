@@ -7,8 +7,6 @@ aws-request-signer 1.2, csig 0.1 and botocore (30 MB, with python-dateutil below
 themselves, so that the example cannot test them; awscrt is a binary of 12 MB.
 """
 
-from __future__ import annotations
-
 import hmac
 import re
 from collections.abc import Awaitable, Callable, Mapping

@@ -1,10 +1,4 @@
-"""Artefacts, named by their digests, on the master's disk and in a place elsewhere.
-
-The tables know the artefacts of a place, so a place need not list them: any server that takes PUT,
-GET, HEAD and DELETE will do.
-"""
-
-from __future__ import annotations
+"""Artefacts, named by their digests, on the master's disk and in a place elsewhere."""
 
 import hashlib
 import shutil
@@ -156,11 +150,7 @@ class Artefacts:
         await deferToThread(keeper.move, incoming, artefact.digest)
 
     async def local(self, digest: str) -> Path:
-        """A file with the artefact, on this master's disk.
-
-        Raises:
-            ArtefactMissingError: No place has it.
-        """
+        """A file with the artefact, on this master's disk."""
         for here in (self._disk, self._copies):
             if await here.size(digest) is not None:
                 here.path(digest).touch()  # it is needed: a copy stays for another day

@@ -1,23 +1,21 @@
 """The advance of running comparisons: builds, boots in turn, further images, and the end."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 
 from buildbot_bench.api.states import AbTestState, ProbeState
-from buildbot_bench.core.compare import (
+from buildbot_bench.core.compare.schedule import (
     Block,
     BootLimits,
-    ComparisonTerms,
     VariantPlan,
     more_images,
     next_block,
-    no_op,
-    same_as,
 )
+from buildbot_bench.core.compare.variants import no_op, same_as
+from buildbot_bench.core.compare.verdict import ComparisonTerms
 from buildbot_bench.core.evidence import MAX_FRUITLESS
 from buildbot_bench.core.item import ItemUnderTest
+from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.plugin.broker.ask import BuildTarget, ask_image, ask_probe, cancel_probes
 from buildbot_bench.plugin.db.ab_test_rows import AbTestImage, AbTestRow
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest, ProbeRow
@@ -38,7 +36,7 @@ from buildbot_bench.plugin.queries.compared_boots import (
 )
 from buildbot_bench.plugin.queries.comparisons import ComparisonViews
 from buildbot_bench.plugin.queries.evidence import item_of_comparison
-from buildbot_bench.workflow import Workflow
+from buildbot_bench.workflow.model import Workflow
 
 # Why a variant is not booted: the state in which that leaves the comparison, and the words.
 SetAside = tuple[AbTestState, str]
@@ -317,11 +315,5 @@ class FurtherImages:
 
     async def _further(self, first: ImageRow, number: int) -> ImageRow:
         """A further image of a variant: who approved its first one approved its code."""
-        target = BuildTarget(
-            sha=first.sha,
-            position=first.position,
-            label=first.label,
-            variant=first.variant,
-            repository=first.repository,
-        )
+        target = BuildTarget(**shared(BuildTarget, first))
         return await ask_image(self._farm, target, number)

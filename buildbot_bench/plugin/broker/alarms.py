@@ -1,15 +1,15 @@
 """The alarms that one incident explains, and the recoveries by which incidents end."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 
 from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.branches import repository_of
-from buildbot_bench.core.incident import AlarmedSeries, is_worth_moving, mended, returned_level
+from buildbot_bench.core.incident.breakage import mended
+from buildbot_bench.core.incident.relation import AlarmedSeries, is_worth_moving, returned_level
 from buildbot_bench.core.sample import Metric, Sample
 from buildbot_bench.core.search import Step
+from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.plugin.broker.ask import cancel_probes
 from buildbot_bench.plugin.broker.breakages import KINDS
 from buildbot_bench.plugin.db.finding_rows import (
@@ -86,15 +86,7 @@ async def _start(farm: Farm, alarm: RaisedAlarm, branch: str, key: str) -> Searc
         NewSearch(
             key=key,
             branch=branch,
-            testbed=testbed,
-            workload=alarm.workload,
-            unit=alarm.unit,
-            higher_is_better=alarm.higher_is_better,
-            old_sha=alarm.old_sha,
-            old_position=alarm.old_position,
-            new_sha=alarm.new_sha,
-            new_position=alarm.new_position,
-            claimed=alarm.claimed,
+            **shared(NewSearch, alarm) | {"testbed": testbed},
             min_effect=farm.workflow.min_effect_on(testbed),
             error=farm.workflow.regression.error,
             reason=SearchReason.ALARM,
@@ -137,15 +129,7 @@ async def _move(farm: Farm, search: SearchRow, alarm: RaisedAlarm) -> SearchRow 
     """
     left = NewIncidentSeries(
         search_id=search.id,
-        testbed=search.testbed,
-        workload=search.workload,
-        unit=search.unit,
-        higher_is_better=search.higher_is_better,
-        old_sha=search.old_sha,
-        old_position=search.old_position,
-        new_sha=search.new_sha,
-        new_position=search.new_position,
-        claimed=alarmed_by(search).effect,
+        **shared(RaisedAlarm, search) | {"claimed": alarmed_by(search).effect},
         judgement_id=await farm.store.judgement_of_search(
             search.id, search.testbed, search.workload
         ),
@@ -153,15 +137,7 @@ async def _move(farm: Farm, search: SearchRow, alarm: RaisedAlarm) -> SearchRow 
     await farm.store.join_incident(left, now=farm.now())
     moved = await farm.store.change(
         search,
-        testbed=alarm.testbed,
-        workload=alarm.workload,
-        unit=alarm.unit,
-        higher_is_better=alarm.higher_is_better,
-        old_sha=alarm.old_sha,
-        old_position=alarm.old_position,
-        new_sha=alarm.new_sha,
-        new_position=alarm.new_position,
-        claimed=alarm.claimed,
+        **shared(NewSearch, alarm),
         min_effect=farm.workflow.min_effect_on(alarm.testbed),
         forecast=None,
     )

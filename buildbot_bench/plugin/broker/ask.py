@@ -1,7 +1,5 @@
 """Requests for images and boots, their priorities, and the room that builders have."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import inf

@@ -1,7 +1,5 @@
 """Searches for the commit that broke building or booting: start, trials, answer and end."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from itertools import count
 
@@ -9,16 +7,9 @@ from twisted.logger import Logger
 
 from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.branches import repository_of
-from buildbot_bench.core.health import BrokenWorkload
-from buildbot_bench.core.incident import (
-    Breakage,
-    BreakagePolicy,
-    BrokenTip,
-    Ending,
-    broken_tip,
-    mended,
-    plan_breakage,
-)
+from buildbot_bench.core.health.workload import BrokenWorkload
+from buildbot_bench.core.incident.breakage import broken_tip, mended, plan_breakage
+from buildbot_bench.core.incident.model import Breakage, BreakagePolicy, BrokenTip, Ending
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.search import Measure
 from buildbot_bench.plugin.broker.ask import (

@@ -1,7 +1,5 @@
 """Requests for captures of both sides of a proven step, and of comparisons."""
 
-from __future__ import annotations
-
 from typing import Any
 from uuid import uuid4
 

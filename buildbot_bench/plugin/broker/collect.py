@@ -1,17 +1,16 @@
 """The collection of requests that ended, and the repetition of lost ones."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from typing import Any
 
 from buildbot.data.resultspec import Filter
 
 from buildbot_bench.api.states import ProbeState
+from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.plugin.broker.ask import ask_probe
 from buildbot_bench.plugin.buildbot_fixes.orphaned_requests import release_if_orphaned
-from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest, ProbeRow
+from buildbot_bench.plugin.db.rows import AskedBoots, ImageRow, ProbeRequest, ProbeRow
 from buildbot_bench.plugin.db.states import ImageState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.farm import (
@@ -137,19 +136,9 @@ class Collector:
 
     async def _ask_for_rest(self, probe: ProbeRow, missing: int) -> None:
         rest = ProbeRequest(
-            image_id=probe.image_id,
-            testbed=probe.testbed,
-            workload=probe.workload,
-            iterations=missing,
-            reason=probe.reason,
-            priority=probe.priority,
-            search_id=probe.search_id,
-            ab_test_id=probe.ab_test_id,
-            judgement_id=probe.judgement_id,
-            serial=probe.serial,
-            round=probe.round + 1,
+            **shared(AskedBoots, probe)
+            | {"iterations": missing, "round": probe.round + 1, "epoch": ""},
             name=f"rest of {probe.id}",
-            tunables=probe.tunables,
         )
         await ask_probe(self._farm, rest)
 

@@ -1,7 +1,5 @@
 """Requests for the boots of new commits, and by the schedules of bench.yml."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from twisted.logger import Logger
@@ -10,7 +8,7 @@ from buildbot_bench.api.states import ProbeState
 from buildbot_bench.core.cron import parse_cron
 from buildbot_bench.core.evidence import comparable_samples
 from buildbot_bench.core.gate import Gate, Ruling, figures_of, first_let_through, rulings
-from buildbot_bench.core.model import auto_iterations, learn
+from buildbot_bench.core.model.learn import auto_iterations, learn
 from buildbot_bench.plugin.broker.ask import ask_image, ask_probe, target_of
 from buildbot_bench.plugin.broker.commit_watch import NoOpCommits
 from buildbot_bench.plugin.broker.news import Asked
@@ -21,7 +19,7 @@ from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.farm.series import Series, all_series, held_testbeds, watched_branches
 from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS
-from buildbot_bench.workflow import Schedule
+from buildbot_bench.workflow.repositories import Schedule
 
 _SETTLED = frozenset({ProbeState.DONE, ProbeState.LOST})
 

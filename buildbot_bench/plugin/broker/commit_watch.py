@@ -4,8 +4,6 @@ Commits come from our own mirror, not from Buildbot's changes: a poller that is 
 of a push forgets the rest of the push.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial

@@ -1,13 +1,12 @@
 """Consequences of alarms and of people's doubts: searches, or fresh boots of both sides."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from twisted.logger import Logger
 
 from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.revision import RevisionRange
+from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.plugin.broker.alarms import search_of
 from buildbot_bench.plugin.broker.ask import ask_image, ask_probe, built_for, cancel_probes
 from buildbot_bench.plugin.db.finding_rows import (
@@ -190,15 +189,7 @@ class Remeasuring:
             NewSearch(
                 key=f"again:{mark.id}",
                 branch=doubted.branch,
-                testbed=doubted.testbed,
-                workload=doubted.workload,
-                unit=doubted.unit,
-                higher_is_better=doubted.higher_is_better,
-                old_sha=doubted.old_sha,
-                old_position=doubted.old_position,
-                new_sha=doubted.new_sha,
-                new_position=doubted.new_position,
-                claimed=doubted.claimed,
+                **shared(RaisedAlarm, doubted),
                 min_effect=doubted.min_effect,
                 error=doubted.error,
                 reason=SearchReason.PERSON,

@@ -1,12 +1,10 @@
 """The confirmation of an incident's step on its other series, or separate searches there."""
 
-from __future__ import annotations
-
-from dataclasses import fields, replace
+from dataclasses import replace
 
 from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.evidence import MAX_FRUITLESS, is_alike, relinks_among
-from buildbot_bench.core.incident import (
+from buildbot_bench.core.incident.confirmation import (
     Confirmation,
     Standing,
     Wanted,
@@ -16,6 +14,7 @@ from buildbot_bench.core.incident import (
 )
 from buildbot_bench.core.sample import KNOWN_METRICS, PPS, NoiseClass
 from buildbot_bench.core.search import Evidence, SearchPolicy, Step
+from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.plugin.broker import ask
 from buildbot_bench.plugin.broker.alarms import search_of
 from buildbot_bench.plugin.db.finding_rows import IncidentSeriesRow, RaisedAlarm, SearchRow
@@ -140,7 +139,7 @@ class Incidents:
     ) -> None:
         """Give a series another search than its incident's, and link its alarm to that one."""
         store = self._farm.store
-        alarm = RaisedAlarm(**{one.name: getattr(member, one.name) for one in fields(RaisedAlarm)})
+        alarm = RaisedAlarm(**shared(RaisedAlarm, member))
         own = await search_of(
             self._farm,
             alarm,

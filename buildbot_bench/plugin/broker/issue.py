@@ -1,7 +1,5 @@
 """The submission of wanted images and new probes to Buildbot, each once."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,12 +1,11 @@
 """The judging of new samples, with fresh boots for suspicions and searches for alarms."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 
 from buildbot_bench.api.states import ProbeState
-from buildbot_bench.core.judge import (
+from buildbot_bench.core.judge.decide import judge_by_history
+from buildbot_bench.core.judge.model import (
     Alarm,
     JudgePolicy,
     Nothing,
@@ -14,7 +13,6 @@ from buildbot_bench.core.judge import (
     Suspicion,
     Unfit,
     Verdict,
-    judge_by_history,
 )
 from buildbot_bench.core.sample import Sample
 from buildbot_bench.plugin.broker.ask import BuildTarget, ask_image, ask_probe

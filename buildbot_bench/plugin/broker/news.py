@@ -1,7 +1,5 @@
 """Memory of what needs no second look: commits that were asked for, searches without news."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +10,7 @@ from buildbot_bench.plugin.db.schema import BranchRow
 from buildbot_bench.plugin.db.states import UNBUILT
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.series import Series, testbed_of
-from buildbot_bench.workflow import Workflow
+from buildbot_bench.workflow.model import Workflow
 
 # Of two requests the later number may be in the table first: so many back, one is no surprise.
 _LATE_COMMITS = 100

@@ -1,7 +1,5 @@
 """Fetches the kernels that others built, once a search asks for one."""
 
-from __future__ import annotations
-
 from twisted.internet.defer import Deferred
 from twisted.internet.threads import deferToThread
 from twisted.logger import Logger

@@ -1,7 +1,5 @@
 """Control images, quarantines, and whether a boot or a build may start next."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -12,7 +10,8 @@ from buildbot_bench.api.states import ProbeState
 from buildbot_bench.core.branches import branch_in
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.figures import percent
-from buildbot_bench.core.health import GOOD_ROUNDS, Point, Signal, has_recovered
+from buildbot_bench.core.health.chart import GOOD_ROUNDS, has_recovered
+from buildbot_bench.core.health.model import Point, Signal
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.plugin.broker.ask import ask_image, ask_probe, target_of
 from buildbot_bench.plugin.db.finding_rows import QuarantineRow

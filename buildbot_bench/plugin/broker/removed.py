@@ -1,7 +1,5 @@
 """The end of requests that are superseded, never approved, or for what bench.yml lost."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any

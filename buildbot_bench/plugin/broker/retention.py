@@ -1,7 +1,5 @@
 """The deletion of built kernels and boot logs, and the kernels that must be kept."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

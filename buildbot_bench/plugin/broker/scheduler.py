@@ -1,7 +1,5 @@
 """The broker's cycle: the events and timers that start it, and its steps in order."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Mapping
 from time import perf_counter
 from typing import Any

@@ -1,10 +1,9 @@
 """The next probe of each running search, or its answer, as `plan` gives it."""
 
-from __future__ import annotations
-
 from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.evidence import MAX_FRUITLESS
-from buildbot_bench.core.report import ReportKind, kind_of
+from buildbot_bench.core.report.model import ReportKind
+from buildbot_bench.core.report.steps import kind_of
 from buildbot_bench.core.search import Answer, Measure, meanwhile, plan
 from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.plugin.broker.ask import (

@@ -4,12 +4,10 @@ Until the workload works again, its series boots only kernels of good standing, 
 it blame no kernel.
 """
 
-from __future__ import annotations
-
 from twisted.logger import Logger
 
 from buildbot_bench.api.states import ProbeState
-from buildbot_bench.core.health import Attempt, BrokenWorkload, Doubted
+from buildbot_bench.core.health.workload import Attempt, BrokenWorkload, Doubted
 from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.plugin.broker.ask import ask_probe
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest, ProbeRow

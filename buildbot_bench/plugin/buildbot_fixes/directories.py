@@ -4,8 +4,6 @@ Buildbot 4.3 publishes the directories of builds, masters and workers, and the w
 properties, names, logs and events.
 """
 
-from __future__ import annotations
-
 import copy
 import json
 import os

@@ -5,8 +5,6 @@ never ends, and its worker gets no other build until the master restarts. For My
 again for up to a day; the engine here asks again for `PATIENCE_S`.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable

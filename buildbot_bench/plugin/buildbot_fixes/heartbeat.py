@@ -5,8 +5,6 @@ at the first error of the database; after ten minutes the other masters take thi
 To be filed: "One database error ends a master's heartbeat until it restarts."
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -5,8 +5,6 @@ Buildbot 4.3 unclaims by the id of the master that tidies up, not of the one tha
 To be filed: "Requests of a master that died stay claimed until the same master starts again."
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 

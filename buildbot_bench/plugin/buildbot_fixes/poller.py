@@ -1,7 +1,5 @@
 """A poller that reads a push of many commits without as many pauses of the master."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any

@@ -3,8 +3,6 @@
 Buildbot 4.3 cancels for good what runs when its master stops (issue 6029).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from buildbot.process.results import RETRY

@@ -4,8 +4,6 @@ Buildbot 4.3 tries to connect once, when it starts, and says nothing when the ro
 it stops all its services, but not its process, when the connection is lost.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from twisted.internet.defer import maybeDeferred

@@ -5,8 +5,6 @@ it. Its session cookie lacks HttpOnly, SameSite and Secure (www/service.py, Buil
 To be filed: "The session key cannot be configured, and the session cookie has no attributes."
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

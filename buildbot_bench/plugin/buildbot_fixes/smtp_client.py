@@ -4,8 +4,6 @@ To be filed with Twisted: "ESMTPSender misses a dot that opens a piece of the me
 "An error after the mail was accepted is reported a second time, and logged" (mail/smtp.py).
 """
 
-from __future__ import annotations
-
 from io import BytesIO
 
 from twisted.mail import smtp

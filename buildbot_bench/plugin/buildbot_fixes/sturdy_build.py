@@ -1,7 +1,5 @@
 """Builds that end when their worker or the database fails, at any point of their life."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from buildbot.process.build import Build

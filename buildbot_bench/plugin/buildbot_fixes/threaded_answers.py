@@ -5,8 +5,6 @@ sends the rest. Twisted's transports allow no second thread: now and then a piec
 client waits for a minute and has half an answer (Twisted's issue 9065).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from twisted.python.threadable import isInIOThread

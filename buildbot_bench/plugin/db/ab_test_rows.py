@@ -1,7 +1,5 @@
 """Rows of comparisons, with their variants and further images."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

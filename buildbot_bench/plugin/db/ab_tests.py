@@ -1,7 +1,5 @@
 """Queries of comparisons, their variants and patches."""
 
-from __future__ import annotations
-
 import hashlib
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -4,8 +4,6 @@ The line of a branch is its own commits and, up to where it parts from its trunk
 commits that branches share are stored, measured and judged once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

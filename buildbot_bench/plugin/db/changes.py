@@ -1,7 +1,5 @@
 """Queries of each broker cycle on changes since the last look, for many series or searches."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from typing import NamedTuple

@@ -6,8 +6,6 @@ measurements outlive the builds that took them. The types of columns read alike 
 PostgreSQL.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Iterator
 from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass

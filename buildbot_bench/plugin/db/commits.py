@@ -1,7 +1,5 @@
 """Queries on the commits of each branch."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict
 

@@ -1,13 +1,13 @@
 """Rows of findings: incidents, judgements, searches, mails, marks, notices and quarantines."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from buildbot_bench.api.states import SearchState
-from buildbot_bench.core.incident import AlarmedSeries, Breakage, Standing, is_worse
+from buildbot_bench.core.incident.confirmation import Standing
+from buildbot_bench.core.incident.model import Breakage
+from buildbot_bench.core.incident.relation import AlarmedSeries, is_worse
 from buildbot_bench.core.report.stated import StatedChanges
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.core.sharing import PersonPriority

@@ -1,7 +1,5 @@
 """Queries of judgements, searches and incidents, one by one and all of a period."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass
 
@@ -9,7 +7,7 @@ import sqlalchemy as sa
 
 from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.branches import repository_of
-from buildbot_bench.core.incident import Standing
+from buildbot_bench.core.incident.confirmation import Standing
 from buildbot_bench.core.variant import PREBUILT
 from buildbot_bench.plugin.db.branches import judgements_of, line_of
 from buildbot_bench.plugin.db.finding_rows import (

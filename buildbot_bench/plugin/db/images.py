@@ -1,7 +1,5 @@
 """Queries on images and on the artefacts of their kernels."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Queries of leases, and of work that a master had begun."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 

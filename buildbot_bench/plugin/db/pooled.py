@@ -4,8 +4,6 @@ Numbers of changes are read before the results that are kept with them: a concur
 one read more, and no stale result outlives the next look.
 """
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Hashable, Mapping
 from dataclasses import dataclass
 from functools import wraps

@@ -1,7 +1,5 @@
 """Queries of requests to the lab, of captures, and of who claims the boots."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Queries on quarantines and on iterations of control images."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Queries on builds and boots: the files that builds read, and which revisions built and booted."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple

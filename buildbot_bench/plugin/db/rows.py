@@ -5,14 +5,13 @@ counts a row's changes: a change names the row that was read and is refused when
 no longer that one (compare-and-swap).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
 from buildbot_bench.api.states import ProbeState
 from buildbot_bench.core.revision import Revision
+from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.core.variant import PREBUILT
 from buildbot_bench.plugin.db.columns import (
     AbTestId,
@@ -46,17 +45,7 @@ class NewCommit:
     @classmethod
     def of(cls, revision: Revision, *, important: bool, arrived_at: float) -> Self:
         """The commit that git knows as this revision."""
-        return cls(
-            sha=revision.sha,
-            position=revision.position,
-            parent_sha=revision.parent_sha,
-            svn=revision.svn,
-            subject=revision.subject,
-            author=revision.author,
-            committed_at_s=revision.committed_at_s,
-            important=important,
-            arrived_at=arrived_at,
-        )
+        return cls(**shared(cls, revision), important=important, arrived_at=arrived_at)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -83,15 +72,7 @@ class CommitRow(NewCommit):
     @property
     def revision(self) -> Revision:
         """The commit in the core's words."""
-        return Revision(
-            sha=self.sha,
-            position=self.position,
-            svn=self.svn,
-            parent_sha=self.parent_sha,
-            subject=self.subject,
-            author=self.author,
-            committed_at_s=self.committed_at_s,
-        )
+        return Revision(**shared(Revision, self))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

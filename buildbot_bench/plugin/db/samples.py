@@ -1,7 +1,5 @@
 """Queries of iterations, their metrics, samples made of them, and old logs of boots."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """The bench_* tables: rows of the farm itself, and of each table row, unique keys, indexes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """Queries that condense whole histories of series into few rows, for charts and exports."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """SQL statements that all queries share, locks, and the upgrade of the tables."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import fields

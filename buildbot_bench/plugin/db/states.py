@@ -1,7 +1,5 @@
 """The states and reasons that rows of the bench_* tables pass through."""
 
-from __future__ import annotations
-
 from enum import IntEnum, StrEnum
 
 from buildbot_bench.api.states import ProbeState, SearchState

@@ -1,11 +1,9 @@
 """The asynchronous methods, one transaction each, by which the plugin uses the tables."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
-from buildbot_bench.core.incident import Standing
+from buildbot_bench.core.incident.confirmation import Standing
 from buildbot_bench.plugin.db import ab_tests as ab_test_queries
 from buildbot_bench.plugin.db import ab_tests as patch_queries
 from buildbot_bench.plugin.db import branches as branch_queries

@@ -1,7 +1,5 @@
 """Triggers that count each table's changes, and the tables that a statement reads."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping

@@ -5,8 +5,6 @@ never return. One process serves pages and the broker, a second one long calcula
 asked before is not calculated again: the last answers are kept, by the digests of their questions.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections import OrderedDict

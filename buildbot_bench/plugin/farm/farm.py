@@ -21,13 +21,15 @@ from buildbot_bench.core.read_files import FileChange
 from buildbot_bench.core.report.kin import Kin
 from buildbot_bench.core.revision import Revision, RevisionRange
 from buildbot_bench.history import Fit, MirrorHistory, mirror_path
-from buildbot_bench.plugin.artefacts import Artefacts, Place, place_at
+from buildbot_bench.plugin.artefacts.http import place_at
+from buildbot_bench.plugin.artefacts.place import Artefacts, Place
 from buildbot_bench.plugin.db.rows import IterationRow, PatchRow, ProbeRow
 from buildbot_bench.plugin.db.store import BenchStore
 from buildbot_bench.plugin.farm.histories import FarmHistory
 from buildbot_bench.plugin.farm.mirroring import Mirroring, Mirrorings
 from buildbot_bench.plugin.farm.prebuilding import Prebuilt
-from buildbot_bench.workflow import Push, WatchedRepository, Workflow
+from buildbot_bench.workflow.model import Workflow
+from buildbot_bench.workflow.repositories import Push, WatchedRepository
 
 # Characters of all texts that are kept: of four patches of the largest size (core.patch), or of
 # some hundred of the usual one. Python takes one to four bytes for each.

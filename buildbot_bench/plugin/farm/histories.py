@@ -4,8 +4,6 @@ Facts of a commit follow from its hash, so that any mirror with the commit may b
 branches belong to one repository.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -27,7 +25,8 @@ from buildbot_bench.core.report.kin import Kin
 from buildbot_bench.core.revision import SHA_LENGTH, Particulars, Revision, RevisionRange
 from buildbot_bench.history import Fit, MirrorHistory
 from buildbot_bench.plugin.db.store import BenchStore
-from buildbot_bench.workflow import WatchedRepository, Workflow
+from buildbot_bench.workflow.model import Workflow
+from buildbot_bench.workflow.repositories import WatchedRepository
 
 _SHA = re.compile(rf"[0-9a-f]{{{SHA_LENGTH}}}")
 
@@ -59,11 +58,7 @@ class FarmHistory:
         return self.place(written)[0]
 
     def named(self, name: str) -> str:
-        """The repository that bench.yml calls so: what its branches have in front.
-
-        Raises:
-            UsageError: There is none.
-        """
+        """The repository that bench.yml calls so: what its branches have in front."""
         if name in self._names:
             return self._names[name]
         raise UsageError(f"there is no repository {quoted(name)}", hint=self._known())

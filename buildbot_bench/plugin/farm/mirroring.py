@@ -1,7 +1,5 @@
 """The mirrors of a farm's repositories, fetched side by side, and callers that wait for one."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What is known of the kernels that others built: the revisions of which the source has one."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 

@@ -5,8 +5,6 @@ looked up here. A search stands on one machine from its first boot to its last: 
 kind differ by more than the effect that a search looks for.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +14,8 @@ from buildbot_bench.plugin.db.finding_rows import JudgementRow
 from buildbot_bench.plugin.db.rows import ImageRow
 from buildbot_bench.plugin.db.states import OPEN_SEARCHES
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.workflow import BenchJob, DeclaredTestbed
+from buildbot_bench.workflow.jobs import BenchJob
+from buildbot_bench.workflow.model import DeclaredTestbed
 
 UNWATCHED = ""
 """The branch, within its repository, of a commit that no watched branch leads to."""

@@ -9,8 +9,6 @@ bench.IMAGE[.CFG].N.pmc.graph   there when that boot was profiled, which costs t
 IMAGE[.CFG].pps                 one value a line: those that the archive goes by
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 import re

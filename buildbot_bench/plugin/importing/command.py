@@ -1,7 +1,5 @@
 """`bench-import`: read the command line, then import the modules that do the work."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """`bench-import`: store a netbenches tree or a series of any known format as a testbed's past."""
 
-from __future__ import annotations
-
 import argparse
 import csv
 import math
@@ -33,7 +31,9 @@ from buildbot_bench.plugin.importing.archive import (
     keep,
     read_archive,
 )
-from buildbot_bench.workflow import WatchedRepository, Workflow, load
+from buildbot_bench.workflow.load import load
+from buildbot_bench.workflow.model import Workflow
+from buildbot_bench.workflow.repositories import WatchedRepository
 
 _IMAGE = ("label", "sha", "image", "workload", "epoch", "unit")
 _NEEDED = (*_IMAGE, "value", "in_doubt", "at_s", "duration_s")
@@ -239,9 +239,6 @@ def _booted(history: MirrorHistory, group: Group) -> Revision:
     """The revision of the farm's branches.
 
     A count of commits, as in n257521, is another commit on each branch: the hash tells which.
-
-    Raises:
-        UsageError: Another commit was booted.
     """
     try:
         revision = history.resolve(group.revision)
@@ -259,11 +256,7 @@ def _booted(history: MirrorHistory, group: Group) -> Revision:
 
 
 def _branch(engine: sa.Engine, source: Source, revision: Revision) -> str:
-    """The branch of the farm that has a revision; of several the one that it watched first.
-
-    Raises:
-        UsageError: None of them has it.
-    """
+    """The branch of the farm that has a revision; of several the one that it watched first."""
     carriers = [branch_in(source.key, name) for name in source.history.carriers(revision.sha)]
     with engine.connect() as conn:
         seen = [row.name for row in branches(conn) if row.name in carriers]

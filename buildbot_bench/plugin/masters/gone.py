@@ -7,8 +7,6 @@ Buildbot's own housekeeping waits ten minutes, by the masters' clocks, and then 
 requests in place: it releases those of the master that cleans up.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 from uuid import uuid4

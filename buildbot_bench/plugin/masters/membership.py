@@ -1,7 +1,5 @@
 """The leases of one master among several: its sign of life, and the right to run the broker."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Callable

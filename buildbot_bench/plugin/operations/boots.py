@@ -1,7 +1,5 @@
 """Invariants of boots: of probes and their iterations, jobs of the lab, processes of the farm."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass

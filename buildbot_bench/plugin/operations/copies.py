@@ -1,7 +1,5 @@
 """Connections to a farm's database beside the master, and copies of the whole of it."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sqlite3
@@ -198,11 +196,7 @@ def must_be_empty(url: sa.URL) -> None:
 
 
 def _run(program: str, url: sa.URL, *arguments: str) -> None:
-    """Run a program of PostgreSQL's on a database.
-
-    Raises:
-        InfraError: It is not installed, takes too long, or refuses.
-    """
+    """Run a program of PostgreSQL's on a database."""
     try:
         done = subprocess.run(  # noqa: S603 - a list of our own making
             [program, "--no-password", f"--dbname={_conninfo(url)}", *arguments],

@@ -1,7 +1,5 @@
 """What a master writes down for its operator: when and where it hung, and its ports."""
 
-from __future__ import annotations
-
 import faulthandler
 import json
 import os

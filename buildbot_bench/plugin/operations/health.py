@@ -1,7 +1,5 @@
 """The health of a farm in its tables: masters, workers, boots, clocks, messages."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Collection, Iterator

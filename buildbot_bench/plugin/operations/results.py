@@ -1,7 +1,5 @@
 """Invariants of images, artefacts, searches and mails."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +9,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from buildbot_bench.api.states import SearchState
-from buildbot_bench.core.incident import Ending, Standing
+from buildbot_bench.core.incident.confirmation import Standing
+from buildbot_bench.core.incident.model import Ending
 from buildbot_bench.plugin.db.outbox import is_unreported, is_untold_breakage, is_untold_recovery
 from buildbot_bench.plugin.db.schema import (
     ARTEFACT,

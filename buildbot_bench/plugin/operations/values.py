@@ -1,7 +1,5 @@
 """Values that no release writes, of all tables, and rows that name missing ones."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import zlib

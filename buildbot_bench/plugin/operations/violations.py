@@ -1,7 +1,5 @@
 """Violations of a farm's invariants, the moment at which the farm is looked at, and who works."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

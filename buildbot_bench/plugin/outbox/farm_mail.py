@@ -1,13 +1,11 @@
 """Mails on the farm itself: each quarantine, and a weekly sign of life."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from buildbot_bench.api.states import ProbeState, SearchState
 from buildbot_bench.core.cron import WEEK_S
-from buildbot_bench.core.health import Chart
+from buildbot_bench.core.health.model import Chart
 from buildbot_bench.core.report.farm_mails import (
     ControlRun,
     QuarantineReport,
@@ -15,6 +13,7 @@ from buildbot_bench.core.report.farm_mails import (
     WeeklyReport,
 )
 from buildbot_bench.core.report.harmless import harmless
+from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.plugin.db.finding_rows import QuarantineRow
 from buildbot_bench.plugin.db.quarantines import MAIL_KEY
 from buildbot_bench.plugin.farm import Farm
@@ -22,10 +21,10 @@ from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.outbox.search_mail import operators
 from buildbot_bench.plugin.queries.control_images import ControlState, as_of, control_state
 from buildbot_bench.plugin.queries.evidence import item_on
-from buildbot_bench.render.message import Notice, compose_notice, parse_address
-from buildbot_bench.render.mime import Envelope, Picture
-from buildbot_bench.render.plots import control as control_chart
-from buildbot_bench.workflow import Mail
+from buildbot_bench.render.message import Notice, compose_notice
+from buildbot_bench.render.mime import Envelope, Picture, parse_address
+from buildbot_bench.render.plots.history import control as control_chart
+from buildbot_bench.workflow.settings import Mail
 
 # What a reader of the mail compares with; the page has them all.
 MOST_RUNS = 8
@@ -46,14 +45,9 @@ async def lab_report(
     return harmless(
         QuarantineReport(
             farm=farm.workflow.name,
-            testbed=row.testbed,
-            workload=row.workload,
+            **shared(QuarantineReport, row),
             label=state.image.label if state.image else state.control.revision,
             unit=state.metric.unit,
-            shift=row.shift,
-            reason=row.reason,
-            since_s=row.since_s,
-            begun_at=row.begun_at,
             reference=state.chart.reference,
             limit=newest.limit if newest else state.policy.tolerance,
             average_limit=state.chart.average_limit,

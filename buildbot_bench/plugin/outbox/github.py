@@ -1,13 +1,11 @@
 """Notices of culprits on GitHub: the status of a commit, and a comment."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from buildbot_bench.core.legible import one_line
 from buildbot_bench.plugin.outbox.site import NamedCulprit, Site, WantedNotice, call
-from buildbot_bench.workflow import GitHub
+from buildbot_bench.workflow.notify import GitHub
 
 # GitHub takes no longer description of a status.
 STATUS_COLUMNS = 140

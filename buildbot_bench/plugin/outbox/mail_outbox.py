@@ -5,8 +5,6 @@ accepted or refused for good. An attempt that dies after the last byte may have 
 sending the same bytes again keeps the Message-ID, by which receivers drop doubles.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -31,8 +29,8 @@ from buildbot_bench.plugin.outbox.summary_mails import (
     write_undecided,
 )
 from buildbot_bench.plugin.queries.incidents import mail_is_to_wait
-from buildbot_bench.render.message import parse_address
-from buildbot_bench.workflow import Mail
+from buildbot_bench.render.mime import parse_address
+from buildbot_bench.workflow.settings import Mail
 
 _LOG = Logger()
 
@@ -64,9 +62,8 @@ class SmtpSettings:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SmtpOutcome:
-    """What became of each recipient: taken, to be tried again later, or refused for good."""
+    """The recipients to be tried again later, and those refused for good; others were taken."""
 
-    accepted: tuple[str, ...]
     deferred: tuple[str, ...]
     refused: tuple[str, ...]
 
@@ -166,7 +163,6 @@ def _sort(answers: Iterable[_Answer], mailboxes: Mapping[str, str]) -> SmtpOutco
     """The recipients, as the caller wrote them, by what the server said to each."""
     said = {mailboxes[address.decode("ascii")]: code for address, code, _ in answers}
     return SmtpOutcome(
-        accepted=tuple(one for one, code in said.items() if _is_success(code)),
         deferred=tuple(
             one for one, code in said.items() if not _is_success(code) and not _is_permanent(code)
         ),

@@ -4,8 +4,6 @@ A row is claimed before an attempt, so that two masters do not deliver it twice.
 it `sending` after its claim has run out knows that this attempt has died.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, Generic, TypeVar
@@ -15,7 +13,7 @@ from twisted.logger import Logger
 
 from buildbot_bench import extensions
 from buildbot_bench.core.errors import BenchError, InfraError
-from buildbot_bench.core.report import Report
+from buildbot_bench.core.report.model import Report
 from buildbot_bench.plugin.db.finding_rows import NoticeRow, ReportRow, SearchRow
 from buildbot_bench.plugin.db.states import ReportState
 from buildbot_bench.plugin.farm import Farm

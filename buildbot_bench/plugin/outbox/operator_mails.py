@@ -1,12 +1,10 @@
 """The mails to a farm's operators, at most one a day for each trouble."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.condition import SILENCE_S, Hang
-from buildbot_bench.core.health import BrokenWorkload
+from buildbot_bench.core.health.workload import BrokenWorkload
 from buildbot_bench.core.report.harmless import harmless
 from buildbot_bench.core.report.operator_mails import (
     BrokenWorkloadReport,
@@ -21,7 +19,7 @@ from buildbot_bench.plugin.outbox.search_mail import operators
 from buildbot_bench.plugin.queries.breakages import Trouble, troubles_of_workloads
 from buildbot_bench.plugin.queries.evidence import item_on
 from buildbot_bench.plugin.queries.overview import worker
-from buildbot_bench.workflow import Mail
+from buildbot_bench.workflow.settings import Mail
 
 # What waited while no master ran is measured now, or this is how long it takes to see that it is
 # not.

@@ -1,7 +1,5 @@
 """Notices of culprits on Phabricator: comments on the reviews that a message names."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +17,7 @@ from buildbot_bench.plugin.outbox.site import (
     WantedNotice,
     call,
 )
-from buildbot_bench.workflow import Phabricator
+from buildbot_bench.workflow.notify import Phabricator
 
 COMMENT = "phabricator-comment"
 

@@ -1,7 +1,5 @@
 """The mail of a search that found a culprit or failed: recipients, pictures and text."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -11,9 +9,9 @@ from twisted.logger import Logger
 from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.evidence import comparable_samples
-from buildbot_bench.core.model import learn
+from buildbot_bench.core.model.learn import learn
 from buildbot_bench.core.paths import PathFilter
-from buildbot_bench.core.report import Report
+from buildbot_bench.core.report.model import Report
 from buildbot_bench.core.report.words import failed_subject
 from buildbot_bench.core.revision import Particulars, Revision
 from buildbot_bench.core.sample import Sample
@@ -26,10 +24,10 @@ from buildbot_bench.plugin.queries.history import marks_of
 from buildbot_bench.plugin.queries.incidents import is_of_improvement
 from buildbot_bench.plugin.queries.reports import report_of
 from buildbot_bench.render.html import history_picture, pictures_of
-from buildbot_bench.render.message import compose_message, new_message_id, parse_address
-from buildbot_bench.render.mime import Picture
-from buildbot_bench.render.plots import HistoryMark, HistoryMarkKind, HistoryPoint
-from buildbot_bench.workflow import Mail
+from buildbot_bench.render.message import compose_message, new_message_id
+from buildbot_bench.render.mime import Picture, parse_address
+from buildbot_bench.render.plots.history import HistoryMark, HistoryMarkKind, HistoryPoint
+from buildbot_bench.workflow.settings import Mail
 
 _LOG = Logger()
 

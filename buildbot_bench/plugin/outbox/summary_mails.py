@@ -1,7 +1,5 @@
 """Mails of breakages, recoveries and improvements, and the weekly digest."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import replace
 from email import message_from_bytes, policy
@@ -10,8 +8,9 @@ from twisted.logger import Logger
 
 from buildbot_bench.core.cron import WEEK_S, last_weekly
 from buildbot_bench.core.errors import BenchError
-from buildbot_bench.core.report import OpinionKind, Report
 from buildbot_bench.core.report.incident_mails import BreakageReport
+from buildbot_bench.core.report.model import Report
+from buildbot_bench.core.report.opinions import OpinionKind
 from buildbot_bench.plugin.db.finding_rows import ReportRow, SearchRow
 from buildbot_bench.plugin.db.outbox import RECOVERY_KEY
 from buildbot_bench.plugin.db.states import ReportState
@@ -25,8 +24,9 @@ from buildbot_bench.plugin.outbox.search_mail import (
 from buildbot_bench.plugin.queries.breakage_views import breakage_report, recovery_report
 from buildbot_bench.plugin.queries.incidents import is_of_improvement
 from buildbot_bench.plugin.queries.reports import report_of
-from buildbot_bench.render.message import compose_digest, parse_address
-from buildbot_bench.workflow import Mail
+from buildbot_bench.render.message import compose_digest
+from buildbot_bench.render.mime import parse_address
+from buildbot_bench.workflow.settings import Mail
 
 
 async def write_breakages(farm: Farm, mail: Mail) -> None:

@@ -3,8 +3,6 @@
 Buildbot's authorisation does not reach paths under /plugins/; pages act through REST.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Awaitable, Callable
 from importlib.metadata import version
@@ -18,7 +16,8 @@ from twisted.web.static import File
 import buildbot_bench
 from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.figures import percent
-from buildbot_bench.core.profile import cost_ratio, format_folded
+from buildbot_bench.core.profile.costs import cost_ratio
+from buildbot_bench.core.profile.formats import format_folded
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.states import SearchKind
 from buildbot_bench.plugin.farm import Farm, farm_of

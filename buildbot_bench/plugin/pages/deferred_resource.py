@@ -1,7 +1,5 @@
 """Web resources: bodies made on request, the headers that guard them, and the chart library."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import hashlib

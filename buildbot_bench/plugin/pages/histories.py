@@ -3,8 +3,6 @@
 Ten thousand revisions take the database a quarter of a second, the text some 15 bytes a revision.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The farm's state in Prometheus' text format."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product

@@ -1,19 +1,10 @@
 """Breakages and ends of incidents, as reports, pages and REST show them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
-from buildbot_bench.core.incident import (
-    Breakage,
-    BreakagePolicy,
-    Ending,
-    Trial,
-    TrialOutcome,
-    bracket,
-    plan_breakage,
-)
+from buildbot_bench.core.incident.breakage import bracket, plan_breakage
+from buildbot_bench.core.incident.model import Breakage, BreakagePolicy, Ending, Trial, TrialOutcome
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.report.harmless import harmless
 from buildbot_bench.core.report.incident_mails import (

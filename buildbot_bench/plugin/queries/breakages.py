@@ -8,23 +8,18 @@ from itertools import takewhile
 
 from buildbot_bench.api.states import AbTestState, ProbeState, SearchState
 from buildbot_bench.core.build_log import fails_each_time
-from buildbot_bench.core.health import (
+from buildbot_bench.core.health.workload import (
     Attempt,
     BrokenWorkload,
     Doubted,
     broken_workload_text,
     judge_workload,
 )
-from buildbot_bench.core.incident import (
-    BreakageEvidence,
-    BrokenTip,
-    Trial,
-    TrialOutcome,
-    bracket,
-    broken_tip,
-)
+from buildbot_bench.core.incident.breakage import bracket, broken_tip
+from buildbot_bench.core.incident.model import BreakageEvidence, BrokenTip, Trial, TrialOutcome
 from buildbot_bench.core.legible import long_line
 from buildbot_bench.core.revision import RevisionRange
+from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.plugin.db.finding_rows import QuarantineRow, SearchRow
 from buildbot_bench.plugin.db.read_files import AttemptRow, BootRow
@@ -160,12 +155,7 @@ class Watched:
     @classmethod
     def of(cls, search: SearchRow) -> Watched:
         """What a search for a breakage is about."""
-        return cls(
-            kind=search.kind,
-            branch=search.branch,
-            testbed=search.testbed,
-            workload=search.workload,
-        )
+        return cls(**shared(cls, search))
 
 
 async def tried(farm: Farm, watched: Watched, first: int, last: int) -> Tried:

@@ -1,7 +1,5 @@
 """The fair queue of kernels to build, by the claimants that wait for them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """What became of the verdicts of a farm, and of the budget of each series."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Mapping
 from typing import Any
@@ -17,7 +15,7 @@ from buildbot_bench.core.calibration import (
     checked_by_boots,
     compared_again,
 )
-from buildbot_bench.core.incident import Standing
+from buildbot_bench.core.incident.confirmation import Standing
 from buildbot_bench.core.json_model import to_json
 from buildbot_bench.core.sample import NoiseClass, Sample
 from buildbot_bench.core.search import Step

@@ -1,7 +1,5 @@
 """Captures with their flame graphs and facts, for reports, pages and links."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from dataclasses import dataclass, replace
@@ -12,10 +10,11 @@ from statistics import fmean
 from twisted.internet.threads import deferToThread
 
 from buildbot_bench.api.states import SearchState
-from buildbot_bench.core.compare import FlameGraphs
+from buildbot_bench.core.compare.model import FlameGraphs
 from buildbot_bench.core.errors import BenchError
-from buildbot_bench.core.profile import Profile, parse_folded
-from buildbot_bench.core.report import Capture, Captures
+from buildbot_bench.core.profile.formats import parse_folded
+from buildbot_bench.core.profile.model import Profile
+from buildbot_bench.core.report.why import Capture, Captures
 from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.core.sample import PPS, Metric
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow

@@ -1,7 +1,5 @@
 """Commits for pages: a commit's images and values, commit times, and the reviews it names."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -10,7 +8,11 @@ from typing import Any
 from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.errors import BenchError, InfraError, UsageError
 from buildbot_bench.core.links import Links
-from buildbot_bench.core.report import CommitContrast, against_predecessor, newest_measured
+from buildbot_bench.core.report.predecessor import (
+    CommitContrast,
+    against_predecessor,
+    newest_measured,
+)
 from buildbot_bench.core.revision import SHA_LENGTH, Revision
 from buildbot_bench.core.sample import Sample
 from buildbot_bench.history import MirrorHistory
@@ -161,7 +163,10 @@ def _place(farm: Farm, named: str) -> tuple[str, str]:
 
 
 def _revision(farm: Farm, named: str) -> Revision | None:
-    """The revision, unless there is none of that name, or the mirror cannot be read."""
+    """The revision, unless there is none of that name, or the mirror cannot be read.
+
+    A rewritten branch may have taken it out of the mirror.
+    """
     try:
         return farm.history.resolve(named)
     except BenchError:
@@ -180,7 +185,7 @@ async def measured_commit(
     images = await farm.store.images_of_history(branch, position, position)
     if not images:
         return None
-    revision = await farm.git(_known, farm, images[-1].sha)
+    revision = await farm.git(_revision, farm, images[-1].sha)
     named = revision_json(revision) if revision else {"label": images[-1].label}
     named |= {"sha": images[-1].sha, "position": position}
     held = await contrast_of(farm, images[-1], branch, testbed, workload)
@@ -203,14 +208,6 @@ async def commit_in_search(farm: Farm, search_id: int, offset: int) -> Json | No
     images = [image for image in found if image.variant == revision.sha]
     values = await _values(farm, search.testbed, search.workload, images)
     return revision_json(revision) | values
-
-
-def _known(farm: Farm, sha: str) -> Revision | None:
-    """The revision, unless a rewritten branch has taken it out of the mirror."""
-    try:
-        return farm.history.resolve(sha)
-    except UsageError:
-        return None
 
 
 async def _values(farm: Farm, testbed: str, workload: str, images: Sequence[ImageRow]) -> Json:

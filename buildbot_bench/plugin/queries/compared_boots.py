@@ -1,16 +1,13 @@
 """The images and boots of a comparison."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from buildbot_bench.core.compare import (
-    BootLog,
-    ImageBoots,
-    SeriesValues,
-    VariantPlan,
+from buildbot_bench.core.compare.directory import BootLog
+from buildbot_bench.core.compare.model import SeriesValues
+from buildbot_bench.core.compare.schedule import ImageBoots, VariantPlan
+from buildbot_bench.core.compare.variants import (
     left_out,
     of_newest_epoch,
     recorded_boots,

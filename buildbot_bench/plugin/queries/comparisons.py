@@ -1,28 +1,24 @@
 """The state, values and report of comparisons, for pages, REST and commands."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
 from buildbot_bench.api.answers import ComparisonSummary, HeldPatch, Nouns, VariantShown
 from buildbot_bench.api.states import AbTestState
-from buildbot_bench.core.compare import (
+from buildbot_bench.core.compare.directory import parts, published_series
+from buildbot_bench.core.compare.model import (
     ComparedVariant,
     ComparisonReport,
     SeriesValues,
-    compose_comparison,
-    markdown,
-    outcome_of,
-    parts,
-    published_series,
-    set_ups,
-    text,
     title_of,
 )
+from buildbot_bench.core.compare.published import set_ups
+from buildbot_bench.core.compare.report import compose_comparison, outcome_of
+from buildbot_bench.core.compare.text import markdown, text
 from buildbot_bench.core.json_model import to_json
-from buildbot_bench.core.model import Noise
+from buildbot_bench.core.model.noise import Noise
+from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.core.sharing import WaitForBuild, WaitForDecision, what_it_waits_for
 from buildbot_bench.core.variant import parse_recipe
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
@@ -83,12 +79,9 @@ class ComparisonViews:
         waits_for = await self._waits_for(ab_test, known.images)
         shown = ComparisonSummary(
             comparisonid=ab_test.id,
-            state=ab_test.state,
+            **shared(ComparisonSummary, ab_test)
+            | {"variants": variants_of(ab_test), "series": tuple(ab_test.series_names)},
             title=title_of([variant.label for variant in ab_test.variants]),
-            variants=variants_of(ab_test),
-            series=tuple(ab_test.series_names),
-            iterations=ab_test.iterations,
-            images=ab_test.images,
             boots_done=sum(
                 min(boots, wanted[series][place].get(image, 0))
                 for series, by_place in done.items()
@@ -100,10 +93,6 @@ class ComparisonViews:
             or ("" if ab_test.ended else await self._activity(ab_test, known.images, waits_for)),
             waits_for=waits_for,
             nouns=Nouns(**(await item_of_comparison(self._farm, ab_test)).nouns),
-            priority=ab_test.priority,
-            created_at=ab_test.created_at,
-            ended_at=ab_test.ended_at,
-            requester=ab_test.requester,
             outcome=await self._outcome(ab_test, measured, known) if ab_test.ended else "",
         )
         return to_json(shown)

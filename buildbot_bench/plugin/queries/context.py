@@ -1,26 +1,18 @@
 """Evidence around a search's answer: other series, the tip, the lab's facts, the course."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from buildbot_bench.core.evidence import comparable_samples
 from buildbot_bench.core.item import RANDOMISED_FACT
 from buildbot_bench.core.manifest import Manifest
-from buildbot_bench.core.report import (
-    NOT_HEEDED,
-    Context,
-    ControlRecord,
-    ImageRecord,
-    ProbeRecord,
-    SeriesSamples,
-    one_layout,
-    replay_stages,
-    runners_up,
-)
+from buildbot_bench.core.report.context import Context, ControlRecord, ImageRecord, SeriesSamples
+from buildbot_bench.core.report.model import ProbeRecord
+from buildbot_bench.core.report.one_layout import NOT_HEEDED, one_layout
+from buildbot_bench.core.report.stages import replay_stages, runners_up
 from buildbot_bench.core.sample import Sample
 from buildbot_bench.core.search import Answer
+from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.plugin.db.finding_rows import IncidentSeriesRow, SearchRow
 from buildbot_bench.plugin.db.rows import CommitRow, ImageRow, IterationRow
 from buildbot_bench.plugin.farm import Farm
@@ -107,12 +99,7 @@ def _one_layout(inputs: SearchInputs, images: Sequence[ImageRecord]) -> str:
 def _record(image: ImageRow, first: int, iterations: Iterable[IterationRow]) -> ImageRecord:
     good = [row for row in iterations if row.is_primary and row.value is not None]
     return ImageRecord(
-        position=image.position - first,
-        label=image.label,
-        ordinal=image.ordinal,
-        digest=image.digest,
-        kernel=image.kernel,
-        build_s=image.build_s,
+        **shared(ImageRecord, image) | {"position": image.position - first},
         iterations=len(good),
         facts=_built(image)
         | {(name, str(value)) for row in good for name, value in row.facts.items()},

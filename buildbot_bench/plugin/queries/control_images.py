@@ -1,7 +1,5 @@
 """The state of a testbed by its control image, for the broker, the Lab page and metrics."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -10,7 +8,8 @@ from typing import Any
 
 from buildbot_bench.api.states import ProbeState
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.health import Chart, ChartPolicy, Point, Round, Span, chart, learn_spread
+from buildbot_bench.core.health.chart import chart, learn_spread
+from buildbot_bench.core.health.model import Chart, ChartPolicy, Point, Round, Span
 from buildbot_bench.core.model.thresholds import lab_tolerance
 from buildbot_bench.core.sample import PPS, Metric
 from buildbot_bench.plugin.db.finding_rows import QuarantineRow
@@ -19,7 +18,7 @@ from buildbot_bench.plugin.db.states import ImageState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.farm.series import testbed_of
-from buildbot_bench.workflow import Control
+from buildbot_bench.workflow.settings import Control
 
 # So many requests are looked back upon: with one a day, most of a year.
 PROBES_READ = 300

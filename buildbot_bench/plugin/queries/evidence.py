@@ -1,7 +1,5 @@
 """The evidence and samples of a search's range, read from the tables and the mirror."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -17,7 +15,7 @@ from buildbot_bench.core.evidence import (
     usual_build_s,
 )
 from buildbot_bench.core.item import ItemUnderTest, is_randomised, item_of, shared_item
-from buildbot_bench.core.report import AppliedFix
+from buildbot_bench.core.report.model import AppliedFix
 from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.core.sample import Sample
 from buildbot_bench.core.search import PREBUILT, Costs, Evidence, SearchPolicy

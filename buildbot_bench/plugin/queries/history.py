@@ -1,7 +1,5 @@
 """A series' history in compact arrays for a chart, with noise bands and marks."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
@@ -17,10 +15,12 @@ from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.evidence import comparable_samples
 from buildbot_bench.core.json_model import to_json
-from buildbot_bench.core.model import Noise, learn
+from buildbot_bench.core.model.learn import learn
+from buildbot_bench.core.model.noise import Noise
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.sample import PPS, Metric
 from buildbot_bench.core.search import Step
+from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.plugin.db.branches import is_on
 from buildbot_bench.plugin.db.finding_rows import MarkRow, SearchRow
 from buildbot_bench.plugin.db.series import PointRow
@@ -48,13 +48,7 @@ def revision_json(revision: Revision) -> Json:
 
 def revision_shown(revision: Revision) -> RevisionShown:
     """A revision as one end of a range."""
-    return RevisionShown(
-        label=revision.label,
-        sha=revision.sha,
-        position=revision.position,
-        subject=revision.subject,
-        author=revision.author,
-    )
+    return RevisionShown(**shared(RevisionShown, revision))
 
 
 # So many revisions teach the noise well enough; all of a long history would cost seconds.

@@ -1,7 +1,5 @@
 """Incidents with all searches that found the same culprit, on any series."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +7,7 @@ from typing import Any
 from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.incident import Standing
+from buildbot_bench.core.incident.confirmation import Standing
 from buildbot_bench.core.search import SlopePart, Step
 from buildbot_bench.plugin.db.finding_rows import IncidentSeriesRow, MarkRow, SearchRow
 from buildbot_bench.plugin.db.states import FRUITFUL_SEARCHES, MarkKind, SearchKind

@@ -1,24 +1,28 @@
 """Incidents in the tables: the search that may explain an alarm, and open confirmations."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from dataclasses import replace
 
 from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.evidence import comparable_samples
-from buildbot_bench.core.incident import (
+from buildbot_bench.core.incident.confirmation import Standing
+from buildbot_bench.core.incident.relation import (
     AlarmedSeries,
-    Standing,
     information_per_second,
     may_share_a_change,
 )
-from buildbot_bench.core.judge import Direction
-from buildbot_bench.core.model import learn
+from buildbot_bench.core.judge.model import Direction
+from buildbot_bench.core.model.learn import learn
 from buildbot_bench.core.sample import Sample
 from buildbot_bench.core.search import Slope, Step
-from buildbot_bench.plugin.db.finding_rows import IncidentSeriesRow, NewSearch, SearchRow
+from buildbot_bench.core.shared_fields import shared
+from buildbot_bench.plugin.db.finding_rows import (
+    IncidentSeriesRow,
+    NewSearch,
+    RaisedAlarm,
+    SearchRow,
+)
 from buildbot_bench.plugin.db.states import OPEN_PROBES, JudgementState, ProbeReason, SearchReason
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate
@@ -37,16 +41,7 @@ def alarmed_by(search: NewSearch) -> AlarmedSeries:
     effect = search.claimed
     if effect is None:
         effect = -search.min_effect if search.makes_worse(-1.0) else search.min_effect
-    return AlarmedSeries(
-        testbed=search.testbed,
-        workload=search.workload,
-        unit=search.unit,
-        configuration=search.branch,
-        old=search.old_position,
-        new=search.new_position,
-        effect=effect,
-        higher_is_better=search.higher_is_better,
-    )
+    return RaisedAlarm(**shared(RaisedAlarm, search) | {"claimed": effect}).on(search.branch)
 
 
 def is_of_improvement(search: NewSearch) -> bool:

@@ -1,15 +1,14 @@
 """Judgements as REST shows them, and settled changes with people's marks."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.evidence import comparable_samples
-from buildbot_bench.core.judge import Said, Settled, noise_by_marks
-from buildbot_bench.core.report import Opinion, OpinionKind, TrackRecord
+from buildbot_bench.core.judge.marks import noise_by_marks
+from buildbot_bench.core.judge.model import Said, Settled
 from buildbot_bench.core.report.marked import describe_marks
+from buildbot_bench.core.report.opinions import Opinion, OpinionKind, TrackRecord
 from buildbot_bench.core.search import Step
 from buildbot_bench.plugin.db.branches import Segment, is_on
 from buildbot_bench.plugin.db.finding_rows import JudgementRow, MarkRow, SearchRow
@@ -92,6 +91,10 @@ async def verdicts(farm: Farm, limit: int) -> list[Json]:
 
 def verdict_json(row: JudgementRow) -> Json:
     """What was made of a sample, as the pages show it."""
+    return _made_of(row) | {"rounds": row.rounds, "position": row.new_position}
+
+
+def _made_of(row: JudgementRow) -> Json:
     return {
         "judgementid": row.id,
         "testbed": row.testbed,
@@ -102,9 +105,7 @@ def verdict_json(row: JudgementRow) -> Json:
         "low": row.low,
         "high": row.high,
         "probability": row.probability,
-        "rounds": row.rounds,
         "searchid": row.search_id,
-        "position": row.new_position,
         "reason": row.grounds.reason,
         "at": row.changed_at,
     }
@@ -133,23 +134,8 @@ async def judgement(farm: Farm, judgement_id: int) -> Json | None:
 
 
 def _judgement_json(row: JudgementRow) -> Json:
-    return {
-        "judgementid": row.id,
-        "testbed": row.testbed,
-        "workload": row.workload,
-        "branch": row.branch or "",
-        "old_sha": row.old_sha,
-        "new_sha": row.new_sha,
-        "state": str(row.state),
-        "effect": row.effect,
-        "low": row.low,
-        "high": row.high,
-        "p_value": row.p_value,
-        "probability": row.probability,
-        "searchid": row.search_id,
-        "reason": row.grounds.reason,
-        "at": row.changed_at,
-    }
+    ends = {"old_sha": row.old_sha, "new_sha": row.new_sha}
+    return _made_of(row) | ends | {"p_value": row.p_value}
 
 
 async def settled_changes(

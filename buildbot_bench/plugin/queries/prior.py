@@ -1,7 +1,5 @@
 """The prior of a search by the files that its commits touch, and by exact testbeds' figures."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Collection, Mapping, Sequence

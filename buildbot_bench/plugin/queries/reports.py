@@ -1,7 +1,5 @@
 """The report of an ended search, composed from the tables and the mirror on demand."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from twisted.logger import Logger
@@ -9,14 +7,17 @@ from twisted.logger import Logger
 from buildbot_bench.core.branches import name_in_repository
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.item import ItemUnderTest, item_of
-from buildbot_bench.core.judge import Said
-from buildbot_bench.core.report import Context, ProbeRecord, Report, Setting, compose
+from buildbot_bench.core.judge.model import Said
+from buildbot_bench.core.report.compose import compose
+from buildbot_bench.core.report.context import Context
 from buildbot_bench.core.report.kin import Kin, commits_to_ask, with_kin
+from buildbot_bench.core.report.model import ProbeRecord, Report, Setting
 from buildbot_bench.core.report.stated import NOTHING_STATED, StatedChanges, estimates
 from buildbot_bench.core.report.steps import state_changes
 from buildbot_bench.core.run_times import RunTimes
 from buildbot_bench.core.sample import PPS, Metric
 from buildbot_bench.core.search import Answer
+from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.rows import ImageRow, IterationRow, ProbeRow
 from buildbot_bench.plugin.farm import Farm
@@ -144,12 +145,7 @@ def _records(
             serial=serial,
             label=image.label,
             image=image.ordinal,
-            value=row.value,
-            unit=row.unit,
-            failure=row.failure,
-            at_s=row.at_s,
-            duration_s=row.duration_s,
-            times=RunTimes.heard(row.times),
+            **shared(ProbeRecord, row) | {"times": RunTimes.heard(row.times)},
         )
         for row in iterations
         if row.is_primary

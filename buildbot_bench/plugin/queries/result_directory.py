@@ -1,24 +1,22 @@
 """The files of a comparison's result directory: texts, graphs and captures."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Mapping
 from statistics import fmean
 
-from buildbot_bench.core.compare import (
+from buildbot_bench.core.compare.directory import (
     GRAPH,
-    ComparisonReport,
     Part,
     Profiles,
-    SeriesReport,
-    capture_name,
     flame_graph_names,
     image_names,
     parts,
     result_files,
 )
-from buildbot_bench.core.profile import Profile, cost_ratio
+from buildbot_bench.core.compare.model import ComparisonReport, SeriesReport
+from buildbot_bench.core.compare.published import capture_name
+from buildbot_bench.core.profile.costs import cost_ratio
+from buildbot_bench.core.profile.model import Profile
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
 from buildbot_bench.plugin.db.states import ProfileState
 from buildbot_bench.plugin.farm import Farm
@@ -27,7 +25,8 @@ from buildbot_bench.plugin.queries.captures import taken
 from buildbot_bench.plugin.queries.compared_boots import boots_of
 from buildbot_bench.plugin.queries.comparisons import ComparisonViews, Json
 from buildbot_bench.render.flamegraph import flame_difference, flame_graph
-from buildbot_bench.render.plots import Format, MedianGroup, medians
+from buildbot_bench.render.plots.canvas import Format
+from buildbot_bench.render.plots.distribution import MedianGroup, medians
 
 _GRAPH_SVG = GRAPH.replace(".png", ".svg")
 

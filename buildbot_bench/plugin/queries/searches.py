@@ -1,7 +1,5 @@
 """Searches and their probes, as pages, REST and commands show them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict
 from statistics import fmean
@@ -12,6 +10,7 @@ from buildbot_bench.core.json_model import to_json
 from buildbot_bench.core.json_reader import from_json
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.search import Evidence, Suspect, suspects
+from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.rows import ProbeRow
 from buildbot_bench.plugin.db.states import OPEN_PROBES, UNBUILT, SearchKind
@@ -102,26 +101,19 @@ class SearchViews:
         marks = await self._farm.store.marks_of_search(search.id)
         shown = SearchSummary(
             searchid=search.id,
-            kind=search.kind,
-            state=search.state,
-            testbed=search.testbed,
-            workload=search.workload,
-            branch=search.branch,
-            unit=search.unit,
+            **shared(SearchSummary, search)
+            | {
+                "forecast": search.forecast and from_json(ForecastShown, search.forecast),
+                "breakage": await breakage_json(self._farm, search),
+                "recovery": recovery_json(search.recovery),
+            },
             old=revision_shown(old),
             new=revision_shown(new),
             commits=search.new_position - search.old_position,
-            created_at=search.created_at,
-            ended_at=search.ended_at,
-            requester=search.requester,
-            priority=search.priority,
             nouns=Nouns(**(await item_of_search(self._farm, search)).nouns),
             waits_for=await self._waits_for(search),
             iterations_done=iterations,
             images_built=images,
-            forecast=search.forecast and from_json(ForecastShown, search.forecast),
-            breakage=await breakage_json(self._farm, search),
-            recovery=recovery_json(search.recovery),
             marks=tuple(map(mark_json, marks)),
         )
         return to_json(shown)

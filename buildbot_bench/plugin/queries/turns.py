@@ -1,7 +1,5 @@
 """The fair queue of each lab worker: its present request, and the order of the next."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """What requests wait for, and what a search is expected to cost."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any

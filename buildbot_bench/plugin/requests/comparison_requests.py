@@ -1,14 +1,12 @@
 """Requests for comparisons: what they may hold, reuse and cost."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
 from buildbot_bench.api.requests import MOST_BOOTS, ComparisonQuestion, Extension
 from buildbot_bench.api.states import AbTestState
 from buildbot_bench.core.branches import branch_in
-from buildbot_bench.core.compare import (
+from buildbot_bench.core.compare.variants import (
     Identity,
     check_identities,
     check_written,

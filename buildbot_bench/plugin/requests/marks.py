@@ -1,7 +1,5 @@
 """People's marks on searches, incidents and verdicts, checked and stored."""
 
-from __future__ import annotations
-
 from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.legible import quoted

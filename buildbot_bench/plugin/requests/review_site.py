@@ -4,8 +4,6 @@ A site's answer is hostile: its bytes and seconds are bounded, and addresses tha
 can reach are refused.
 """
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """People's requests on searches: forecast, start, cancel, and more boots of a revision."""
 
-from __future__ import annotations
-
 from itertools import count
 from typing import Any
 from uuid import uuid4
@@ -165,11 +163,7 @@ class SearchRequests:
         return old, new
 
     def _series(self, question: SearchQuestion, repository: str) -> Series:
-        """The only series that fits what the person named; else the choice is theirs.
-
-        Raises:
-            UsageError: None fits, or several do.
-        """
+        """The only series that fits what the person named; else the choice is theirs."""
         all_of = all_series(self._farm.workflow.bench_jobs)
         known = [series for series in all_of if repository in series.repositories]
         fitting = [

@@ -1,14 +1,13 @@
 """Patches within the limits of who sends them, and what a written variant means."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from buildbot_bench.api.answers import ComparisonBegun, ExpectedCost, Nouns
 from buildbot_bench.api.states import AbTestState
 from buildbot_bench.core.branches import branch_in
-from buildbot_bench.core.compare import BootLimits, expected_boots, title_of
+from buildbot_bench.core.compare.model import title_of
+from buildbot_bench.core.compare.schedule import BootLimits, expected_boots
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.figures import count
 from buildbot_bench.core.json_model import Json, to_json

@@ -4,8 +4,6 @@ Password files may change while the farm runs. A patch is code that runs on buil
 patch of somebody without the role `approve` is built only after approval.
 """
 
-from __future__ import annotations
-
 import hmac
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """The REST resources of comparisons and testbeds, under /api/v2/bench."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from buildbot.data import base, types

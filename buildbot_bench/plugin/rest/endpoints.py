@@ -5,8 +5,6 @@ names an empty field, and passes on numbers that no row can have. JSON-RPC answe
 "invalid params".
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Log-in by GitLab; a module of its own, as Buildbot's OAuth needs a further library."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

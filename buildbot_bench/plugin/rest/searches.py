@@ -1,7 +1,5 @@
 """The REST resources of searches, incidents, probes and judgements."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from buildbot.data import base, types

@@ -3,8 +3,6 @@
 Names of several places are kept apart: `ann` has a password here, `ann@github` an account there.
 """
 
-from __future__ import annotations
-
 import os
 import secrets
 import stat

@@ -1,7 +1,5 @@
 """The read-only REST resources of the web pages, under /api/v2/bench."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any

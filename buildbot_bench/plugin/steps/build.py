@@ -1,7 +1,5 @@
 """The steps of the kernel job: the checkout, a variant's patches, the `run:` scripts."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
@@ -17,7 +15,7 @@ from buildbot_bench.core.build_log import BuildLog
 from buildbot_bench.core.patch import misfit, strip_level
 from buildbot_bench.core.variant import parse_recipe
 from buildbot_bench.core.wire import FailureKind
-from buildbot_bench.plugin.artefacts import BLOCK_BYTES
+from buildbot_bench.plugin.artefacts.place import BLOCK_BYTES
 from buildbot_bench.plugin.buildbot_fixes.poller import GIT_CONFIG
 from buildbot_bench.plugin.buildbot_fixes.restartable import Restartable
 from buildbot_bench.plugin.db.rows import ImageRow, PatchRow

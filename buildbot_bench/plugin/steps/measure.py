@@ -1,7 +1,5 @@
 """The steps that follow the lab's jobs for probes and captures, and store each result."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from buildbot.process.buildstep import BuildStep, ShellMixin
@@ -10,7 +8,8 @@ from buildbot.util.twisted import async_to_deferred
 
 from buildbot_bench.api.states import ProbeState
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.profile import parse_folded, tidy_packets, tidy_places
+from buildbot_bench.core.profile.formats import parse_folded
+from buildbot_bench.core.profile.model import tidy_packets, tidy_places
 from buildbot_bench.core.wire import Event, FailureKind, Finished, Measured, Phase, Profiled
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow, ProfileRow
 from buildbot_bench.plugin.db.states import (

@@ -4,8 +4,6 @@ The job outlives the command that prints it: only the job's own last event says 
 a repeated request attaches to it by its name.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import deque

@@ -1,7 +1,5 @@
 """The steps that carry a kernel from a builder to the artefacts and on to a lab worker."""
 
-from __future__ import annotations
-
 import stat
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
@@ -18,7 +16,7 @@ from buildbot_bench.archives.contents import Contents, contents_apart
 from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageError
 from buildbot_bench.core.limits import KERNEL_ARCHIVE, ArchiveBudget, spoken
 from buildbot_bench.core.read_files import MOST_BYTES, SUFFIX, parse_read_files
-from buildbot_bench.plugin.artefacts import BLOCK_BYTES, Artefact, ArtefactMissingError
+from buildbot_bench.plugin.artefacts.place import BLOCK_BYTES, Artefact, ArtefactMissingError
 from buildbot_bench.plugin.buildbot_fixes.restartable import Restartable
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow, ProfileRow
 from buildbot_bench.plugin.db.states import ImageState

@@ -10,8 +10,8 @@ from statistics import median
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from buildbot_bench.core.health import Chart, Point
-from buildbot_bench.core.report import SearchStage
+from buildbot_bench.core.health.model import Chart, Point
+from buildbot_bench.core.report.context import SearchStage
 from buildbot_bench.core.sample import Metric
 from buildbot_bench.render.plots.canvas import (
     BAND,

@@ -1,7 +1,5 @@
 """The stacks of a farm's threads, which its processes log on SIGUSR2."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

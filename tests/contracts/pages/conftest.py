@@ -1,7 +1,5 @@
 """The farms on which every page and REST resource is tested, one on each database."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 
 import pytest

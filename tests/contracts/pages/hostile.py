@@ -1,7 +1,5 @@
 """Hostile numbers, names, queries and parameters for a farm."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from itertools import product

@@ -3,8 +3,6 @@
 `{}` in a path stands for each existing value; PLACES reads these from the tables.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from urllib.parse import quote

@@ -1,7 +1,5 @@
 """Databases' plans of queries on tables of a million rows."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager

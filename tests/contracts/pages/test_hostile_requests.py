@@ -1,7 +1,5 @@
 """Whatever is asked of a farm, by path, query or parameter: it is answered or refused, no fault."""
 
-from __future__ import annotations
-
 from tests.contracts.pages.hostile import BEYOND, NAMES, REFUSED, calls, paths, queries
 from tests.contracts.pages.named import COLLECTIONS, PROGRAMS, RESOURCES, targets
 from tests.fakes.served import API, PAGES

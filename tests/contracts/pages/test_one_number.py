@@ -4,8 +4,6 @@ The search's own estimate lies a point beside the change of the two levels, so t
 shows it in place of the headline is overlooked.
 """
 
-from __future__ import annotations
-
 import re
 from email import message_from_bytes, policy
 

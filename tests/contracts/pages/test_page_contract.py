@@ -1,7 +1,5 @@
 """Every page and REST resource answers, on SQLite and on PostgreSQL, whatever it is asked."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -1,7 +1,5 @@
 """Every query of the broker's cycle and of the pages finds an index, on each database."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

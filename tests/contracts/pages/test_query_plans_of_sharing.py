@@ -4,8 +4,6 @@ Each query is asked by itself: a cycle asks some of them only where there is som
 a repository that went.
 """
 
-from __future__ import annotations
-
 from buildbot_bench.plugin.broker.removed import RemovedTestbeds
 from buildbot_bench.plugin.db.watch import marks
 from buildbot_bench.plugin.queries.breakages import troubles_of_workloads

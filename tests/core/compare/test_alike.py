@@ -1,10 +1,8 @@
 """Which variants are one another again, said by farm and local comparison alike."""
 
-from __future__ import annotations
-
 import pytest
 
-from buildbot_bench.core.compare import no_op, same_as, why_one_image
+from buildbot_bench.core.compare.variants import no_op, same_as, why_one_image
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.metric import Metric, NoiseClass
 

@@ -1,22 +1,20 @@
 """What a comparison came to, for programs: its JSON keeps to the schema of its own types."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import fields
 
 import pytest
 from jsonschema import Draft202012Validator
 
-from buildbot_bench.core.compare import (
+from buildbot_bench.core.compare.model import (
     ComparedVariant,
     ComparisonReport,
     FlameGraphs,
     SeriesReport,
     SeriesValues,
     VariantChange,
-    compose_comparison,
 )
+from buildbot_bench.core.compare.report import compose_comparison
 from buildbot_bench.core.json_model import schema_of, to_json
 from buildbot_bench.core.sample import PPS
 

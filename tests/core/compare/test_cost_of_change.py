@@ -1,13 +1,11 @@
 """What a revision against itself says of comparisons is what these then take."""
 
-from __future__ import annotations
-
 import math
 import random
 
 import pytest
 
-from buildbot_bench.core.compare import sensitivity
+from buildbot_bench.core.compare.sensitivity import sensitivity
 from buildbot_bench.core.compare.verdict import VerdictTerms, Worse, compare_sides
 
 TRIALS = 60

@@ -1,13 +1,11 @@
 """Boots of two epochs never stand beside each other."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from buildbot_bench.core.compare import epoch_name, left_out, of_newest_epoch
+from buildbot_bench.core.compare.variants import epoch_name, left_out, of_newest_epoch
 
 
 @given(st.lists(st.sampled_from(["", "1", "2"])))

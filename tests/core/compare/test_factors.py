@@ -1,7 +1,5 @@
 """Factorial comparisons: what is asked, the archive's own of July 2026, and its intervals."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Sequence
@@ -18,7 +16,7 @@ from buildbot_bench.core.compare.report import compose_comparison
 from buildbot_bench.core.compare.text import markdown, text
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.factor_cells import cell_label, cells_of, design_of
-from buildbot_bench.core.model import learn
+from buildbot_bench.core.model.learn import learn
 from buildbot_bench.core.sample import PPS
 
 PATCH, TUNABLE = "patch=D58513", "simple_tx=dev.igb.0.iflib.simple_tx:0,1"

@@ -1,7 +1,5 @@
 """A comparison boots the further images that its verdicts need, and none that they do not."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
 
@@ -10,27 +8,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from buildbot_bench.core.compare import (
+from buildbot_bench.core.compare.model import ComparedVariant, SeriesValues
+from buildbot_bench.core.compare.report import compose_comparison
+from buildbot_bench.core.compare.schedule import (
     BootLimits,
-    ComparedVariant,
-    ComparisonTerms,
-    SeriesValues,
     VariantPlan,
-    compose_comparison,
     expected_boots,
-    markdown,
     more_images,
-    text,
 )
+from buildbot_bench.core.compare.text import markdown, text
 from buildbot_bench.core.compare.verdict import (
     Better,
+    ComparisonTerms,
     NoDifference,
     Undecided,
     WithinLayoutLuck,
     Worse,
     compared,
 )
-from buildbot_bench.core.model import Noise
+from buildbot_bench.core.model.noise import Noise
 from buildbot_bench.core.sample import INSTRUCTIONS_PER_PACKET, PPS, Metric
 
 APU2 = Noise(

@@ -1,7 +1,5 @@
 """The real gnuplot draws what a result directory holds, and complains of nothing."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

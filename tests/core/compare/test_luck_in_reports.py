@@ -1,22 +1,18 @@
 """What a comparison's report says of luck with layout, by what the series' history tells."""
 
-from __future__ import annotations
-
 import math
 
 import pytest
 
-from buildbot_bench.core.compare import (
+from buildbot_bench.core.compare.model import (
     ComparedVariant,
     ComparisonReport,
     SeriesValues,
     Verdict,
-    compose_comparison,
-    markdown,
-    text,
 )
-from buildbot_bench.core.compare.text import ONE_IMAGE
-from buildbot_bench.core.model import Noise
+from buildbot_bench.core.compare.report import compose_comparison
+from buildbot_bench.core.compare.text import ONE_IMAGE, markdown, text
+from buildbot_bench.core.model.noise import Noise
 from buildbot_bench.core.sample import INSTRUCTIONS_PER_PACKET, PPS, Metric
 
 LEARNT = Noise(

@@ -1,7 +1,5 @@
 """Seven variants as the archive published them, sixteen as it never did, and what is lacking."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re
@@ -9,17 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from buildbot_bench.core.compare import (
+from buildbot_bench.core.compare.directory import image_names, result_files
+from buildbot_bench.core.compare.model import (
     ComparedVariant,
     ComparisonReport,
     FlameGraphs,
     SeriesValues,
-    compose_comparison,
-    image_names,
-    markdown,
-    result_files,
-    text,
 )
+from buildbot_bench.core.compare.report import compose_comparison
+from buildbot_bench.core.compare.text import markdown, text
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.sample import PPS
 

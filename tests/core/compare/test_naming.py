@@ -1,10 +1,8 @@
 """What may stand in one comparison: each wrong name is named, with the next thing to try."""
 
-from __future__ import annotations
-
 import pytest
 
-from buildbot_bench.core.compare import Identity, check_identities, check_written
+from buildbot_bench.core.compare.variants import Identity, check_identities, check_written
 from buildbot_bench.core.errors import UsageError
 
 

@@ -1,20 +1,17 @@
 """A report says of recorded boots how many there are, and judges them without a history."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
-from buildbot_bench.core.compare import (
+from buildbot_bench.core.compare.model import (
     ComparedVariant,
     ComparisonReport,
     SeriesValues,
     Verdict,
-    compose_comparison,
-    recorded_boots,
-    text,
 )
-from buildbot_bench.core.compare.variants import recorded_notes
-from buildbot_bench.core.model import Noise
+from buildbot_bench.core.compare.report import compose_comparison
+from buildbot_bench.core.compare.text import text
+from buildbot_bench.core.compare.variants import recorded_boots, recorded_notes
+from buildbot_bench.core.model.noise import Noise
 from buildbot_bench.core.sample import PPS
 from buildbot_bench.core.wire import RECORDED_BOOTS
 

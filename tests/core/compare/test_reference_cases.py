@@ -3,8 +3,6 @@
 The recorded boots are played by the replay testbed, whose values go the way of any comparison's.
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import json
@@ -14,17 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from buildbot_bench.core.compare import (
-    BootLog,
+from buildbot_bench.core.compare.directory import BootLog, result_files
+from buildbot_bench.core.compare.model import (
     ComparedVariant,
     ComparisonReport,
     SeriesValues,
     Verdict,
-    compose_comparison,
-    next_block,
-    result_files,
-    text,
 )
+from buildbot_bench.core.compare.report import compose_comparison
+from buildbot_bench.core.compare.schedule import next_block
+from buildbot_bench.core.compare.text import text
 from buildbot_bench.core.sample import PPS
 from buildbot_bench.lab.driver import Blast
 from buildbot_bench.lab.dut import Dut

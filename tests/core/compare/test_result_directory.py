@@ -5,8 +5,6 @@ blocks of README.md, and some of the logs. Not at hand, and so not compared: its
 the prose of its README.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path, PurePosixPath
@@ -14,13 +12,9 @@ from statistics import median
 
 import pytest
 
-from buildbot_bench.core.compare import (
-    BootLog,
-    ComparedVariant,
-    SeriesValues,
-    compose_comparison,
-    result_files,
-)
+from buildbot_bench.core.compare.directory import BootLog, result_files
+from buildbot_bench.core.compare.model import ComparedVariant, SeriesValues
+from buildbot_bench.core.compare.report import compose_comparison
 from buildbot_bench.core.sample import PPS
 from buildbot_bench.lab.pktgen import Reading, parse_receiver
 

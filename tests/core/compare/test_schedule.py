@@ -1,7 +1,5 @@
 """Boots of variants alternate so that drift falls on all alike, whatever was lost on the way."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
@@ -10,8 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from buildbot_bench.core.compare import MAX_VARIANTS, MIN_VARIANTS, Block, ImageBoots, next_block
-from buildbot_bench.core.compare.schedule import delays, images_in_turn, order, passes
+from buildbot_bench.core.compare.schedule import (
+    MAX_VARIANTS,
+    MIN_VARIANTS,
+    Block,
+    ImageBoots,
+    delays,
+    images_in_turn,
+    next_block,
+    order,
+    passes,
+)
 
 VARIANTS = st.integers(MIN_VARIANTS, MAX_VARIANTS)
 

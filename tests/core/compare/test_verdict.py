@@ -1,7 +1,5 @@
 """Better or worse means beyond luck with layout; what Student's t says stands beside it."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
@@ -20,10 +18,10 @@ from buildbot_bench.core.compare.verdict import (
     Worse,
     compare_sides,
 )
-from buildbot_bench.core.contrast import MoreOfEach
+from buildbot_bench.core.contrast.needed import MoreOfEach
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.model import Noise, learn
-from buildbot_bench.core.model.noise import counted
+from buildbot_bench.core.model.learn import learn
+from buildbot_bench.core.model.noise import Noise, counted
 
 LEARNT = Noise(
     sigma_run=0.009,

@@ -1,7 +1,5 @@
 """A verdict on two sides of a comparison, in the words that people read."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.core.compare.text import verdict_text
@@ -14,7 +12,7 @@ from buildbot_bench.core.compare.verdict import (
     WithinLayoutLuck,
     Worse,
 )
-from buildbot_bench.core.contrast import MOST, MoreOfEach
+from buildbot_bench.core.contrast.needed import MOST, MoreOfEach
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """The posterior of a difference: the same for mirrored sides, other units and other orders."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -9,14 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from buildbot_bench.core.contrast import (
-    Difference,
-    ImageVotes,
-    SideBoots,
-    difference,
-    more_needed,
-)
-from buildbot_bench.core.model import Noise, learn
+from buildbot_bench.core.contrast.denial import ImageVotes
+from buildbot_bench.core.contrast.difference import Difference, SideBoots, difference
+from buildbot_bench.core.contrast.needed import more_needed
+from buildbot_bench.core.model.learn import learn
+from buildbot_bench.core.model.noise import Noise
 
 TOLD = Noise(sigma_run=0.005, sigma_build=0.002, df_run=8.0, df_build=8.0)
 LEARNT = replace(TOLD, sigma_build=0.01, df_run=100.0, df_build=44.0, far_weight=80.0)

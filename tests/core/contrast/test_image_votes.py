@@ -1,14 +1,12 @@
 """The one rule of denial: which images of a side show a step, and which deny it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from buildbot_bench.core.contrast import ImageVotes, image_votes
-from buildbot_bench.core.incident import Confirmation, Standing, confirmation
+from buildbot_bench.core.contrast.denial import ImageVotes, image_votes
+from buildbot_bench.core.incident.confirmation import Confirmation, Standing, confirmation
 from buildbot_bench.core.search import Evidence, Measurement, SearchPolicy
 
 LEVELS = st.lists(st.integers(-90, 90).map(lambda tenths: tenths / 1000), min_size=1, max_size=6)

@@ -1,7 +1,5 @@
 """How many images and boots a comparison asks for, beforehand and on the way."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
@@ -10,15 +8,16 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from buildbot_bench.core.contrast import (
+from buildbot_bench.core.contrast.difference import difference
+from buildbot_bench.core.contrast.needed import (
     MOST,
     MoreOfEach,
     boots_of_image,
-    difference,
     images_needed,
     next_of_each,
 )
-from buildbot_bench.core.model import Noise, learn
+from buildbot_bench.core.model.learn import learn
+from buildbot_bench.core.model.noise import Noise
 
 APU2 = Noise(
     sigma_run=0.0094,

@@ -1,7 +1,5 @@
 """The control chart: quiet while the testbed is well, quick and lasting when it is not."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
@@ -11,16 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.health import (
-    ChartPolicy,
-    Round,
-    RoundSpread,
-    Signal,
-    Span,
-    chart,
-    has_recovered,
-    learn_spread,
-)
+from buildbot_bench.core.health.chart import chart, has_recovered, learn_spread
+from buildbot_bench.core.health.model import ChartPolicy, Round, RoundSpread, Signal, Span
 
 KNOWN = RoundSpread(boot=0.004, between=0.002, df=1e6)
 USUAL = ChartPolicy()

@@ -1,12 +1,10 @@
 """A workload that fails with kernels of good standing is broken; kernels that fail alone are."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from buildbot_bench.core.health import (
+from buildbot_bench.core.health.workload import (
     Attempt,
     BrokenWorkload,
     Doubted,

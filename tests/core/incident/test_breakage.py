@@ -12,16 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from buildbot_bench.core.incident import (
+from buildbot_bench.core.incident.breakage import plan_breakage
+from buildbot_bench.core.incident.model import (
     Breakage,
     BreakageEvidence,
     BreakagePolicy,
     Ending,
     Trial,
     TrialOutcome,
-    plan_breakage,
+    place_posterior,
 )
-from buildbot_bench.core.incident.model import place_posterior
 
 WORKS, BROKEN, HIDDEN, LOST = (
     TrialOutcome.WORKS,

@@ -1,19 +1,11 @@
 """When a branch calls for a search, and when what broke it is over."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import pytest
 
-from buildbot_bench.core.incident import (
-    BrokenTip,
-    Mended,
-    Trial,
-    TrialOutcome,
-    broken_tip,
-    mended,
-)
+from buildbot_bench.core.incident.breakage import broken_tip, mended
+from buildbot_bench.core.incident.model import BrokenTip, Mended, Trial, TrialOutcome
 
 WORKS, BROKEN, HIDDEN, LOST = TrialOutcome
 

@@ -1,12 +1,10 @@
 """A regression is over when its level is back; half a way back is none."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from buildbot_bench.core.incident import returned_level
+from buildbot_bench.core.incident.relation import returned_level
 
 BEFORE = (1000.0, 1004.0, 996.0)
 

@@ -1,7 +1,5 @@
 """A lab in memory: levels with planted steps, noise and broken revisions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

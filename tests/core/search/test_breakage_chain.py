@@ -1,7 +1,5 @@
 """The chain of testable and untestable revisions, against plain sums over all that may be so."""
 
-from __future__ import annotations
-
 from itertools import pairwise, product
 
 import numpy as np

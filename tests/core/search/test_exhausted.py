@@ -1,7 +1,5 @@
 """A search that can learn no more says why, and what it would take."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

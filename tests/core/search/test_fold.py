@@ -1,7 +1,5 @@
 """Kernels that read alike are weighed as one place, and no step is lost by it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """What a search will take, forecast by rehearsing it from today's evidence."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 from math import log1p

@@ -1,7 +1,5 @@
 """Searches that boot what others built first, and prove what they say by builds of their own."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field, replace
 

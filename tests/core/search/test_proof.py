@@ -1,7 +1,5 @@
 """What an answer stands on: images of both sides, boots enough, slopes, untestable stretches."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 

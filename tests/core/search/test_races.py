@@ -1,7 +1,5 @@
 """A culprit that slows some boots and not others: shares of boots are compared, not means alone."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

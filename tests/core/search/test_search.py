@@ -1,7 +1,5 @@
 """What a search does, from the first boot to the answer."""
 
-from __future__ import annotations
-
 import pytest
 from simulated_lab import COSTS, Lab, search
 

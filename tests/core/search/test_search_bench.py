@@ -1,7 +1,5 @@
 """The benchmark's ways of bisecting find what cannot be missed, so that a comparison is fair."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """A lab that drifts: what the time did is not blamed on a commit."""
 
-from __future__ import annotations
-
 from itertools import combinations, pairwise
 
 import numpy as np

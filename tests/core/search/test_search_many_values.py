@@ -1,7 +1,5 @@
 """What is left out or computed by series where values are many, against the formulas."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The parts of the search against slow and plain ways to the same numbers."""
 
-from __future__ import annotations
-
 from itertools import pairwise, product
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What holds of every search, whatever the range and the noise."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """A recorded range whose second step stands right behind a larger one, with little history."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import buildbot_bench.demo
-from buildbot_bench.core.model import learn
+from buildbot_bench.core.model.learn import learn
 from buildbot_bench.core.sample import Iteration, Sample
 from buildbot_bench.core.search import Answer, Costs, Evidence, Measure, Measurement, plan
 from buildbot_bench.core.search.model import SearchPolicy

@@ -1,7 +1,5 @@
 """Images of two speeds: a step competes with them, and further images tell the two apart."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Who is served next: each claimant gets its share, and none waits for longer than a bound."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

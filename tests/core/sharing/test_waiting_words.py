@@ -1,7 +1,5 @@
 """What is told of what waits."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.core.sharing import (

@@ -1,7 +1,5 @@
 """A whole testbed of stand-ins, its settings, and kernels for this testbed."""
 
-from __future__ import annotations
-
 import io
 import tarfile
 from collections.abc import Sequence

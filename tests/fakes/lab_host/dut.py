@@ -17,8 +17,6 @@ A way that begins with KDB_, as KDB_DIES, is that of a kernel with a debugger: w
 panics it stays there, unless debug.debugger_on_panic is 0 (sys/kern/kern_shutdown.c).
 """
 
-from __future__ import annotations
-
 import re
 import secrets
 import threading

@@ -1,7 +1,5 @@
 """Machines of a lab: a real sshd each, on a port of 127.0.0.1, and a directory of their own."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

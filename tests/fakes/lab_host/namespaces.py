@@ -4,8 +4,6 @@ ssh reaches each machine as any stand-in and runs its commands in that namespace
 host kernel's; the DUT's end of the tunnel limits it to the speed of the kernel under test.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """A testbed of stand-ins behind real sshd processes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

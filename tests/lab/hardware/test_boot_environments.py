@@ -1,7 +1,5 @@
 """A kernel under test in a boot environment of its own: a clone of the known-good one."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

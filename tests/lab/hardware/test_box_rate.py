@@ -1,7 +1,5 @@
 """`bench-lab box fit`: a box is offered more packets than its DUT forwards."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import tomllib

@@ -1,13 +1,11 @@
 """Where a DUT's cycles go is sampled while traffic passes, on one boot of one sound kernel."""
 
-from __future__ import annotations
-
 import gzip
 
 import pytest
 
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.core.profile import format_folded
+from buildbot_bench.core.profile.formats import format_folded
 from buildbot_bench.lab.files import sha256
 from buildbot_bench.lab.hardware.settings import ProfileSettings
 from tests.core.profiles import recorded

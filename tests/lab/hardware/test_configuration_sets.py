@@ -1,7 +1,5 @@
 """Configuration sets on the DUT: put on whole, taken off before the next workload, and no more."""
 
-from __future__ import annotations
-
 import stat
 from contextlib import suppress
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The tutorial of a day: its testbeds.toml is made as it says, its commands check and measure."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

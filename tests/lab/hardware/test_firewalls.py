@@ -1,7 +1,5 @@
 """A DUT with a firewall is ready when a rule of it has counted what the readiness commands sent."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.core.errors import UsageError

@@ -1,7 +1,5 @@
 """Whole images of nanobsd: written to the other slice by its upgrade, booted once, and verified."""
 
-from __future__ import annotations
-
 import lzma
 from dataclasses import replace
 

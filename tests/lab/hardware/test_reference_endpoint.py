@@ -1,7 +1,5 @@
 """A tunnel to a reference endpoint is measured, on three nodes and on four, with real frames."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The workloads that ship: whole on the DUT for their boots, and gone with the next workload."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Kernels as builds and the lab know them: named by their digests, here or elsewhere."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import time
@@ -9,8 +7,13 @@ import time
 import pytest
 
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.plugin.artefacts import Artefact, ArtefactMissingError, Artefacts
-from buildbot_bench.plugin.artefacts.place import COPY_KEPT_S, DiskPlace
+from buildbot_bench.plugin.artefacts.place import (
+    COPY_KEPT_S,
+    Artefact,
+    ArtefactMissingError,
+    Artefacts,
+    DiskPlace,
+)
 
 KERNEL = b"\x7fELF kernel"
 DIGEST = hashlib.sha256(KERNEL).hexdigest()

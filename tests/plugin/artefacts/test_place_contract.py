@@ -1,7 +1,5 @@
 """What every place for artefacts does alike, be it a disk, a web server or S3."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -10,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.plugin.artefacts import Artefact, ArtefactMissingError, Place
 from buildbot_bench.plugin.artefacts.http import HttpPlace, Keys, bearer, s3_signature, signed
-from buildbot_bench.plugin.artefacts.place import DiskPlace
+from buildbot_bench.plugin.artefacts.place import Artefact, ArtefactMissingError, DiskPlace, Place
 from tests.fakes.store_server import StoreServer
 
 KERNEL = bytes(range(256)) * 8192  # 2 MiB: more than one piece on every way

@@ -1,7 +1,5 @@
 """Fixtures of the broker's tests that take a testbed out of bench.yml."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.fakes.removed import WAYS, no_errors

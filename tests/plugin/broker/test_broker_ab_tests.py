@@ -1,7 +1,5 @@
 """A comparison: two variants are built, booted in turns, and ended when nothing is missing."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re

@@ -1,10 +1,8 @@
 """An alarm starts a search, unless one that is known is about the same change."""
 
-from __future__ import annotations
-
 import pytest
 
-from buildbot_bench.core.incident import AlarmedSeries
+from buildbot_bench.core.incident.relation import AlarmedSeries
 from buildbot_bench.core.search import Answer, Slope, SlopePart, Step
 from buildbot_bench.plugin.broker.follow_ups import search_for
 from buildbot_bench.plugin.queries.incidents import explains

@@ -1,7 +1,5 @@
 """A stranger's patch: nothing of it is built or run before somebody with the right approves."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Several branches in one farm: each with a history of its own, what they share measured once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

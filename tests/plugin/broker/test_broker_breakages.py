@@ -1,12 +1,10 @@
 """A branch that stopped building or booting is searched by the farm, once, and closes by itself."""
 
-from __future__ import annotations
-
 from email import message_from_bytes, policy
 
 import pytest
 
-from buildbot_bench.core.incident import Ending
+from buildbot_bench.core.incident.model import Ending
 from buildbot_bench.plugin.broker.breakages import Breakages
 from buildbot_bench.plugin.db.states import SearchKind
 from buildbot_bench.plugin.outbox.summary_mails import write_breakages

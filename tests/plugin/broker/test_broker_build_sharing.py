@@ -1,7 +1,5 @@
 """Whose kernel is built next where several want builders: each its share, and nobody starves."""
 
-from __future__ import annotations
-
 from collections import Counter
 from types import SimpleNamespace
 

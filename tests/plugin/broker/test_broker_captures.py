@@ -1,7 +1,5 @@
 """A proven culprit has both its sides sampled; its mail waits for that, and not for ever."""
 
-from __future__ import annotations
-
 import hashlib
 from email import message_from_bytes, policy
 
@@ -10,9 +8,10 @@ from buildbot.process.properties import Properties
 from twisted.internet import reactor, task
 
 from buildbot_bench.api.requests import ComparisonQuestion
-from buildbot_bench.core.compare import result_files, text
+from buildbot_bench.core.compare.directory import result_files
+from buildbot_bench.core.compare.text import text
 from buildbot_bench.core.json_model import to_json
-from buildbot_bench.core.profile import parse_folded, parse_pmc_graph
+from buildbot_bench.core.profile.formats import parse_folded, parse_pmc_graph
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.plugin.broker.captures import MAX_ATTEMPTS, CaptureRequests
 from buildbot_bench.plugin.broker.issue import Issuer

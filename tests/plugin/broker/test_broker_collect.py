@@ -1,7 +1,5 @@
 """What becomes of requests that ended: what got lost is asked for again, but not for ever."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.plugin.broker.collect import Collector

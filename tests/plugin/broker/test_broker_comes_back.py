@@ -1,7 +1,5 @@
 """What a lost testbed leaves to the lab ends: captures, quarantines, wishes; it may come back."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.api.requests import MoreBoots, SearchQuestion

@@ -1,7 +1,5 @@
 """Which commits are measured: the newest first, one at a time in a series, the rest when idle."""
 
-from __future__ import annotations
-
 import math
 from random import Random
 

@@ -1,7 +1,5 @@
 """How commits come in: from the mirror, all of them, each once."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

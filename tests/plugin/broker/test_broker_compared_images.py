@@ -1,14 +1,12 @@
 """A comparison has those further images built and booted that its verdict needs, and no others."""
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 
 import pytest
 
 from buildbot_bench.api.requests import ComparisonQuestion, Extension
-from buildbot_bench.core.compare import BootLimits
+from buildbot_bench.core.compare.schedule import BootLimits
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.wire import ONE_IMAGE
 from buildbot_bench.plugin.broker.ab_tests import AbTests

@@ -1,7 +1,5 @@
 """A turn of the broker: everything in order, and no part keeps the others from their work."""
 
-from __future__ import annotations
-
 import pytest
 from buildbot.config.errors import ConfigErrors
 from twisted.python import log

@@ -1,7 +1,5 @@
 """A comparison that gets more boots or variants: what the epoch has is not measured again."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.api.requests import ComparisonQuestion, Extension

@@ -1,7 +1,5 @@
 """A search carries a fix through the revisions that do not work without it."""
 
-from __future__ import annotations
-
 import hashlib
 
 import pytest

@@ -1,7 +1,5 @@
 """A search that a person started gets its forecast, for which nothing waits."""
 
-from __future__ import annotations
-
 import pytest
 from twisted.internet import reactor
 from twisted.internet.task import deferLater

@@ -1,7 +1,5 @@
 """A testbed that needs a gate measures the commits whose exact figure moved, and no others."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.plugin.broker.commit_queue import CommitQueue

@@ -1,7 +1,5 @@
 """What became better is searched when the lab has nothing else to do, each improvement once."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.plugin.broker.follow_ups import NEWS_S, Improvements

@@ -1,14 +1,12 @@
 """One commit that slows several series: one search, confirmed on the others, and one mail."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from email import message_from_bytes, policy
 
 import pytest
 
-from buildbot_bench.core.incident import Standing
+from buildbot_bench.core.incident.confirmation import Standing
 from buildbot_bench.core.search import Answer, Slope, SlopePart
 from buildbot_bench.plugin.broker.alarms import search_of
 from buildbot_bench.plugin.broker.follow_ups import search_for

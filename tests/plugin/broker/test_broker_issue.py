@@ -1,7 +1,5 @@
 """How what is wanted becomes Buildbot's requests: each once, the urgent first."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.plugin.broker.issue import Issuer

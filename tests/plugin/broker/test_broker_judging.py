@@ -1,10 +1,8 @@
 """What a new sample leads to: nothing, fresh boots of both sides, or exactly one search."""
 
-from __future__ import annotations
-
 import pytest
 
-from buildbot_bench.core.judge import Settled
+from buildbot_bench.core.judge.model import Settled
 from buildbot_bench.core.sample import Sample
 from buildbot_bench.plugin.broker.judging import MAX_ROUNDS, Judging
 from buildbot_bench.plugin.db.finding_rows import NewJudgement, VerdictGrounds

@@ -1,7 +1,5 @@
 """A master that is killed before any one of its transactions does the same in the end."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Awaitable, Callable
 from pathlib import Path

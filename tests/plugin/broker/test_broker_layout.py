@@ -1,7 +1,5 @@
 """Layout is told from code by images, by judge and search: the same objects in another order."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """While a search waits for a kernel: what builders make ahead, and what the lab boots meanwhile."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.plugin.broker.collect import Collector

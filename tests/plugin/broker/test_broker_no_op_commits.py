@@ -1,7 +1,5 @@
 """A commit that touches nothing that the kernel is built from is not built for its own sake."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.core.read_files import ReadFiles, pack_read_files

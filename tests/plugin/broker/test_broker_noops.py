@@ -1,7 +1,5 @@
 """A commit that changes no byte of the kernel is not booted, and a reader is told why."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.plugin.broker.issue import Issuer

@@ -1,7 +1,5 @@
 """A commit that libgit2 refuses comes in amid others; all are found and measured."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Requests that a dead master claims are given back; Buildbot's housekeeping forgets them."""
 
-from __future__ import annotations
-
 from buildbot_bench.plugin.broker.collect import TELL_AGAIN_S, Collector
 from buildbot_bench.plugin.broker.issue import Issuer
 from tests.fakes.master import US, Request

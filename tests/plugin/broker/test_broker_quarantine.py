@@ -1,7 +1,5 @@
 """Control images are measured on time; a testbed out of control is held until it is well."""
 
-from __future__ import annotations
-
 import pytest
 from buildbot.process.properties import Properties
 

@@ -1,7 +1,5 @@
 """Why the lab gave nothing reaches the page, the report and the operator, in its own words."""
 
-from __future__ import annotations
-
 from email import message_from_bytes, policy
 
 import pytest

@@ -1,7 +1,5 @@
 """A regression closes by itself when a later improvement brings its level back."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.core.search import Answer, Step

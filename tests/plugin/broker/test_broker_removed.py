@@ -1,7 +1,5 @@
 """What runs on a testbed that bench.yml loses ends as cancelled, and says why; it may come back."""
 
-from __future__ import annotations
-
 from shutil import copyfile
 
 import pytest

@@ -1,7 +1,5 @@
 """A farm of several repositories: what comes to each is its own; one that is away harms none."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A repository is taken out of bench.yml: what was asked of it ends, what was measured stays."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Old kernels are deleted from a real disk, and whoever dies meanwhile leaves no wrong claim."""
 
-from __future__ import annotations
-
 import hashlib
 
 import pytest
@@ -9,7 +7,7 @@ import pytest
 from buildbot_bench.api.requests import ComparisonQuestion
 from buildbot_bench.core.read_files import ReadFiles, pack_read_files
 from buildbot_bench.core.search import Answer, Step
-from buildbot_bench.plugin.artefacts import ArtefactMissingError
+from buildbot_bench.plugin.artefacts.place import ArtefactMissingError
 from buildbot_bench.plugin.broker.ask import BuildTarget, ask_image
 from buildbot_bench.plugin.broker.collect import Collector
 from buildbot_bench.plugin.broker.issue import Issuer

@@ -1,7 +1,5 @@
 """The tip of a branch is measured when `on.schedule` says so, once on each series."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pytest

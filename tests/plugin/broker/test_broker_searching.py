@@ -1,7 +1,5 @@
 """How a search gets on: one probe at a time, from what the tables know, to a proved answer."""
 
-from __future__ import annotations
-
 import pytest
 from twisted.internet.defer import Deferred, gatherResults
 

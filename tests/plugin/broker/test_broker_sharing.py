@@ -1,7 +1,5 @@
 """Who gets a testbed that several want: each its share, and nobody waits beyond a bound."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """With `concurrency.cancel-in-progress` a later push is all that counts."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.plugin.broker.commit_queue import CommitQueue

@@ -1,7 +1,5 @@
 """A cycle goes on while a plan is worked out, and looks once for the commits of a push."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.plugin.broker.commit_watch import CommitWatch

@@ -1,7 +1,5 @@
 """A workload that breaks is found out by kernels that it measured, and blames no commit."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.plugin.broker.searching import Searching

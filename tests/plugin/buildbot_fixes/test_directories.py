@@ -1,7 +1,5 @@
 """No directory of the farm's machines stands in what everybody may read."""
 
-from __future__ import annotations
-
 import json
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """On Buildbot's pool a question outlives a PostgreSQL that hangs up, or is away for a while."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """A master says that it is alive again after it could not."""
 
-from __future__ import annotations
-
 from twisted.application.internet import TimerService
 from twisted.internet.task import Clock
 from twisted.trial.unittest import TestCase

@@ -1,7 +1,5 @@
 """Buildbot's poller gives the same changes with fewer processes, none of which is forked."""
 
-from __future__ import annotations
-
 import subprocess
 from contextlib import suppress
 from types import SimpleNamespace

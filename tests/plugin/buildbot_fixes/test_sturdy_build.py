@@ -1,7 +1,5 @@
 """A build that fails before its first step ends, as one that is to be repeated."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest

@@ -1,7 +1,5 @@
 """What each fix works round stands upstream as it did when the fix was written."""
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import inspect

@@ -1,7 +1,5 @@
 """How bench.yml becomes workers, builders, a poller and a broker."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A configuration that lets the wrong people in is refused, with what to write instead."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest

@@ -1,7 +1,5 @@
 """Who may reach a port is told from the words that name it."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.plugin.operations.hangs import listening

@@ -1,7 +1,5 @@
 """A store on SQLite and on PostgreSQL, for tests that must hold on both."""
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Iterator

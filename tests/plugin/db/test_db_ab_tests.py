@@ -1,7 +1,5 @@
 """Patches are kept once, comparisons compare and swap, tunables stay out of plain samples."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Awaitable, Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What lies in the artefacts' place is known from a table, on SQLite and on PostgreSQL."""
 
-from __future__ import annotations
-
 DIGEST, OTHER = "a" * 64, "b" * 64
 
 

@@ -1,7 +1,5 @@
 """`bench-farm backup` and `restore`: a farm that is written to comes back whole, or not at all."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Lines of branches: what is a branch's own, what is its trunk's, and what is of neither."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.plugin.db.branches import Segment, is_on

@@ -1,7 +1,5 @@
 """What becomes of the annotation of a row's field."""
 
-from __future__ import annotations
-
 import pytest
 import sqlalchemy as sa
 

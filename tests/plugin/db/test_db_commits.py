@@ -1,7 +1,5 @@
 """The commits of a branch: none lost, none twice, a rewritten tail replaced."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from hypothesis import given, settings
 from hypothesis import strategies as st

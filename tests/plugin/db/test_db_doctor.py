@@ -1,7 +1,5 @@
 """`bench-farm doctor` reads a farm as it is, on both databases."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Iterator

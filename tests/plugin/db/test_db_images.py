@@ -1,7 +1,5 @@
 """Images: one row for each build that was ever wanted, changed by one at a time."""
 
-from __future__ import annotations
-
 from hashlib import sha256
 
 import pytest

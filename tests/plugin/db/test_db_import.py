@@ -1,7 +1,5 @@
 """bench-import: a lab starts with the past that the archive has of it, on both databases."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
@@ -10,7 +8,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from buildbot_bench.core.model import learn
+from buildbot_bench.core.model.learn import learn
 from buildbot_bench.history import MirrorHistory, mirror_path
 from buildbot_bench.plugin.db.rows import NewCommit
 from buildbot_bench.plugin.db.schema import METADATA

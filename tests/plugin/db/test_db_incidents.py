@@ -1,10 +1,8 @@
 """The series of an incident join once, and only one master says what became of each."""
 
-from __future__ import annotations
-
 import pytest
 
-from buildbot_bench.core.incident import Standing
+from buildbot_bench.core.incident.confirmation import Standing
 from buildbot_bench.plugin.db.finding_rows import NewIncidentSeries
 from tests.fakes.database import sha
 

@@ -1,7 +1,5 @@
 """Iterations: each kept the moment it ends, and only once."""
 
-from __future__ import annotations
-
 import math
 from random import Random
 

@@ -1,7 +1,5 @@
 """Leases: one holder at a time by the database's clock, and nothing changes under a lost one."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pytest

@@ -1,7 +1,5 @@
 """What people said of reports and verdicts: kept beside each other, the last word counts."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.core.revision import Revision

@@ -1,7 +1,5 @@
 """A store that remembers reads nothing twice that did not change, and misses no change."""
 
-from __future__ import annotations
-
 import pytest
 import sqlalchemy as sa
 

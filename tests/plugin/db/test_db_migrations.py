@@ -1,7 +1,5 @@
 """The tables come to be, once, whoever starts first and however often."""
 
-from __future__ import annotations
-
 import multiprocessing
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """What is said of culprits elsewhere: written once, tried until it is taken."""
 
-from __future__ import annotations
-
 STATUS = ("github-status", "c" * 40, "it fell")
 
 

@@ -1,7 +1,5 @@
 """Probes: asked for once, issued by one master, found again by all their names."""
 
-from __future__ import annotations
-
 import pytest
 import sqlalchemy as sa
 

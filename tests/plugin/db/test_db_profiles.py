@@ -1,7 +1,5 @@
 """Requests for captures, each once, and captures, each known by its content."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import json

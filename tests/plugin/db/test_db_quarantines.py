@@ -1,7 +1,5 @@
 """Quarantines and what they put in doubt, and mails about something else than a search."""
 
-from __future__ import annotations
-
 import pytest
 import sqlalchemy as sa
 

@@ -1,7 +1,5 @@
 """Several masters at once: threads with connections of their own, all starting together."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """The tables that a statement reads are told by its expressions, or nothing is told."""
 
-from __future__ import annotations
-
 import pytest
 import sqlalchemy as sa
 

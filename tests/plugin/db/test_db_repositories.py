@@ -1,7 +1,5 @@
 """Two repositories hold the same commits at the same positions, and no query mixes them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import sqlalchemy as sa

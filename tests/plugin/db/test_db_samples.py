@@ -1,7 +1,5 @@
 """Iterations as samples: of plain revisions, in the order of the history, epochs apart."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.core.sample import PACKETS_PER_CPU_SECOND, PPS, Iteration

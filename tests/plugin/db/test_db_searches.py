@@ -1,7 +1,5 @@
 """Comparisons, searches and reports: each known by one key, each changed by one at a time."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pytest

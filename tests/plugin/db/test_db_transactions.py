@@ -1,7 +1,5 @@
 """A method is one transaction, also on Buildbot's own pool; and finds its rows by an index."""
 
-from __future__ import annotations
-
 import pytest
 import sqlalchemy as sa
 from buildbot.db import enginestrategy

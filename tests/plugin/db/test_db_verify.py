@@ -1,7 +1,5 @@
 """`bench-farm verify`: it finds what a test plants, on both databases, and nothing else."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os
@@ -16,7 +14,7 @@ from uuid import uuid4
 import pytest
 import sqlalchemy as sa
 
-from buildbot_bench.core.incident import Breakage, Ending
+from buildbot_bench.core.incident.model import Breakage, Ending
 from buildbot_bench.core.neutral import digest_of_files
 from buildbot_bench.demo.command import main
 from buildbot_bench.demo.verifying import verify

@@ -1,7 +1,5 @@
 """What is published is read again as it was: by bench-import, and as the archive itself is read."""
 
-from __future__ import annotations
-
 import re
 import statistics
 import subprocess
@@ -13,19 +11,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from buildbot_bench.core.compare import (
+from buildbot_bench.core.compare.directory import (
     BootLog,
-    ComparedVariant,
-    SeriesValues,
-    compose_comparison,
     image_names,
-    outcome,
     parts,
     published_series,
     result_files,
-    set_ups,
 )
-from buildbot_bench.core.model import Noise
+from buildbot_bench.core.compare.model import ComparedVariant, SeriesValues
+from buildbot_bench.core.compare.published import set_ups
+from buildbot_bench.core.compare.report import compose_comparison
+from buildbot_bench.core.compare.text import outcome
+from buildbot_bench.core.model.noise import Noise
 from buildbot_bench.core.run_logs import LONGEST_LOG, RunLogs, join_logs
 from buildbot_bench.core.sample import PPS
 from buildbot_bench.lab.pktgen import HEAD_LINES, TAIL_LINES, Reading, parse_receiver

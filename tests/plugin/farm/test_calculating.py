@@ -1,7 +1,5 @@
 """What a master has calculated, by real processes: answers, hangs, deaths, and its own end."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """What commits do to which files is asked of git once, and is bounded."""
 
-from __future__ import annotations
-
 from buildbot_bench.core.read_files import FileChange
 from buildbot_bench.plugin.farm.farm import MOST_CHANGES
 from tests.gitrepo import Commit, make_repository

@@ -1,7 +1,5 @@
 """Which repository may be bench.yml's first one: the one that was, by its name or its URL."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest

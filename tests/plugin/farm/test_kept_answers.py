@@ -1,7 +1,5 @@
 """Which questions are calculated, in which order, and what is kept of their answers."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.plugin.farm import calculating

@@ -1,7 +1,5 @@
 """Who asks while the first clone goes on, or after it failed; the way to the origin is slow."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

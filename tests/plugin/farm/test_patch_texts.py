@@ -1,7 +1,5 @@
 """Patches are spelled out once, one at a time, and few are kept."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from buildbot_bench.plugin.db.rows import PatchRow

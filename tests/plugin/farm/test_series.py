@@ -1,7 +1,5 @@
 """Which workloads are measured on which testbeds."""
 
-from __future__ import annotations
-
 from buildbot_bench.plugin.farm.series import all_series
 
 SECOND_JOB = """

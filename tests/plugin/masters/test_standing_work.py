@@ -1,7 +1,5 @@
 """A real master whose disk is full at some point of a build's life lets nothing stand still."""
 
-from __future__ import annotations
-
 import unittest as standard
 import warnings
 

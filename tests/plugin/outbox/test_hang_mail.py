@@ -1,7 +1,5 @@
 """One mail about a master that hung, at most once a day, and what the metrics say of it."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 from email import message_from_bytes, policy

@@ -1,7 +1,5 @@
 """The digest: an improvement waits a week, then one mail tells of all that there are, once."""
 
-from __future__ import annotations
-
 from email import message_from_bytes, policy
 
 import pytest

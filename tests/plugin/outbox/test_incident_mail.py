@@ -1,12 +1,10 @@
 """The mails about a breakage and about the end of an incident: one each, in one thread."""
 
-from __future__ import annotations
-
 from email import message_from_bytes, policy
 
 import pytest
 
-from buildbot_bench.core.incident import Breakage, Ending
+from buildbot_bench.core.incident.model import Breakage, Ending
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.plugin.db.finding_rows import Recovery
 from buildbot_bench.plugin.db.states import ReportState

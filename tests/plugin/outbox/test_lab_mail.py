@@ -1,7 +1,5 @@
 """The mails about the lab: one for each quarantine, to its owner; one a week that all is alive."""
 
-from __future__ import annotations
-
 from email import message_from_bytes, policy
 
 import pytest

@@ -1,7 +1,5 @@
 """The mail of a culprit: written once, kept as bytes, and sent until the server takes it."""
 
-from __future__ import annotations
-
 from email import message_from_bytes, policy
 
 import pytest

@@ -1,7 +1,5 @@
 """A culprit is told where its commit and its review live: once, however often the sites fail."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,13 +1,11 @@
 """Whom the farm writes to: nobody whom bench.yml did not choose, unless it chose authors too."""
 
-from __future__ import annotations
-
 import pytest
 
-from buildbot_bench.core.report import compose
+from buildbot_bench.core.report.compose import compose
 from buildbot_bench.core.revision import Particulars, RevisionRange
 from buildbot_bench.plugin.outbox.search_mail import addressees, recipients_of
-from buildbot_bench.workflow import Mail
+from buildbot_bench.workflow.settings import Mail
 from tests.fakes import reports
 from tests.fakes.reports import SETTING, answer, history, step
 

@@ -1,7 +1,5 @@
 """One mail for each testbed that is asked to measure and does not for a day."""
 
-from __future__ import annotations
-
 from email import message_from_bytes, policy
 
 import pytest

@@ -1,7 +1,5 @@
 """One mail for each outage of a workload, to the owner of its testbed, as soon as it is known."""
 
-from __future__ import annotations
-
 from email import message_from_bytes, policy
 
 import pytest

@@ -1,7 +1,5 @@
 """Pages on both databases, for tests that must hold on both."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.databases import DATABASES

@@ -1,7 +1,5 @@
 """docs/how-to/monitoring: what its rules, dashboard and table name is what a farm exposes."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

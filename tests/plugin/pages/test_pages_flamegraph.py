@@ -1,7 +1,5 @@
 """Flame graphs as a browser gets them: drawn, content and all, and harmless."""
 
-from __future__ import annotations
-
 import pytest
 from twisted.internet.defer import Deferred
 from twisted.web.test.requesthelper import DummyRequest

@@ -1,7 +1,5 @@
 """What is kept of a series, when it is read again, and how a browser gets it."""
 
-from __future__ import annotations
-
 import gzip
 import json
 

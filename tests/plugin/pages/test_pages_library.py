@@ -1,7 +1,5 @@
 """The charting library: where it comes from, under which names it is served, and how long kept."""
 
-from __future__ import annotations
-
 import gzip
 import re
 import subprocess

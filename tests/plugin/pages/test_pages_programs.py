@@ -1,7 +1,5 @@
 """What programs read: samples as CSV, Prometheus' metrics, the badge."""
 
-from __future__ import annotations
-
 import csv
 import io
 from dataclasses import replace

@@ -1,10 +1,8 @@
 """The noise band: around each level that is settled, and nowhere else."""
 
-from __future__ import annotations
-
 import pytest
 
-from buildbot_bench.core.model import Noise
+from buildbot_bench.core.model.noise import Noise
 from buildbot_bench.plugin.db.series import PointRow
 from buildbot_bench.plugin.queries.history import bands
 

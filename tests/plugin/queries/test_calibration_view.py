@@ -1,7 +1,5 @@
 """What checked the verdicts of a farm, read from its tables."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.core.search import Answer, Step

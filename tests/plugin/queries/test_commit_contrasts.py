@@ -1,7 +1,5 @@
 """The page of a commit: on each series its ministat block against what was measured before it."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.plugin.db.finding_rows import VerdictGrounds

@@ -1,7 +1,5 @@
 """When the commits of a series were made: from the tables, else from the mirror."""
 
-from __future__ import annotations
-
 import gzip
 import json
 

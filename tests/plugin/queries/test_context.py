@@ -1,7 +1,5 @@
 """What a report tells besides its search: read from the tables when somebody asks."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.core.search import Answer, Step

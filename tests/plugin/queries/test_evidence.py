@@ -1,7 +1,5 @@
 """What is known of a search's range, counted from its old end."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

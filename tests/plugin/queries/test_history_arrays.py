@@ -1,7 +1,5 @@
 """A series as the chart gets it, and what is said of one of its commits."""
 
-from __future__ import annotations
-
 import gzip
 import json
 

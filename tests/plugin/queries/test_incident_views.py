@@ -1,12 +1,10 @@
 """What people and programs are shown of a breakage and of the end of an incident."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.api.requests import MoreBoots
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.incident import Breakage, Ending
+from buildbot_bench.core.incident.model import Breakage, Ending
 from buildbot_bench.plugin.db.finding_rows import Recovery
 from buildbot_bench.plugin.pages.application import state
 from buildbot_bench.plugin.queries.commit_views import commit_in_search

@@ -1,7 +1,5 @@
 """All searches and verdicts, with what came of them."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.core.search import Answer, Step

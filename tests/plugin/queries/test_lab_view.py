@@ -1,7 +1,5 @@
 """What the lab page tells of testbeds, workers and queues."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.plugin.queries.overview import lab

@@ -1,13 +1,12 @@
 """One row for each incident, whatever number of searches it has, and one mark for them all."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.incident import Breakage, Ending, Standing
+from buildbot_bench.core.incident.confirmation import Standing
+from buildbot_bench.core.incident.model import Breakage, Ending
 from buildbot_bench.core.search import Answer, Slope, SlopePart, Step
 from buildbot_bench.plugin.db.finding_rows import Recovery
 from buildbot_bench.plugin.queries.incident_groups import incident, incidents

@@ -1,7 +1,5 @@
 """What a search expects of its commits, by what they touch."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.core.read_files import ReadFiles, pack_read_files

@@ -1,10 +1,8 @@
 """The report of a search as parts of its page."""
 
-from __future__ import annotations
-
 import pytest
 
-from buildbot_bench.core.incident import Breakage, Ending
+from buildbot_bench.core.incident.model import Breakage, Ending
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.plugin.farm.calculating import use
 from buildbot_bench.plugin.queries.overview import report_page

@@ -1,7 +1,5 @@
 """The report of a search, put together from the tables when somebody asks."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.core.search import Answer, Step
@@ -80,7 +78,7 @@ async def test_a_probe_that_gave_nothing_stands_there_with_its_reason(past, farm
 
 
 SECTIONS = """\
-from buildbot_bench.core.report import AddedSection
+from buildbot_bench.core.report.model import AddedSection
 
 
 def weather(report):

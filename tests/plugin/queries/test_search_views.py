@@ -1,7 +1,5 @@
 """What people and programs are shown of searches, probes and verdicts."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.core.search import Answer, Step

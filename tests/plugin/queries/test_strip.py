@@ -1,7 +1,5 @@
 """A search's range as the page draws it: offsets from the old end."""
 
-from __future__ import annotations
-
 from random import uniform
 
 import pytest

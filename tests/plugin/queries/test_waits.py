@@ -1,7 +1,5 @@
 """What each open request is said to wait for: on the lab page, of searches and of comparisons."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.api.states import AbTestState

@@ -1,7 +1,5 @@
 """What people may say of reports and verdicts, and what the farm makes of it."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.api.requests import MoreBoots

@@ -1,7 +1,5 @@
 """The reviews beside a farm of recordings are had by the code that asks Phabricator."""
 
-from __future__ import annotations
-
 import hashlib
 import subprocess
 from importlib import resources

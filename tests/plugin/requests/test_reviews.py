@@ -1,7 +1,5 @@
 """A review's patch is had from the site over HTTP, whole or not at all."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
 import time

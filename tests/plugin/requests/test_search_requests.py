@@ -1,7 +1,5 @@
 """What people may ask of the farm, and what they are told when they ask amiss."""
 
-from __future__ import annotations
-
 import pytest
 from twisted.internet.defer import Deferred
 

@@ -1,7 +1,5 @@
 """Who may log in, whoever has a file with a password, and how roles come to our resources."""
 
-from __future__ import annotations
-
 import base64
 import inspect
 import json

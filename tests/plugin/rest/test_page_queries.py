@@ -1,7 +1,5 @@
 """How often a page asks the database: each question costs a busy machine some 100 ms."""
 
-from __future__ import annotations
-
 import pytest
 from buildbot.data.resultspec import ResultSpec
 

@@ -1,7 +1,5 @@
 """What a request for a comparison may say, and what each wrong parameter is answered with."""
 
-from __future__ import annotations
-
 import base64
 
 import pytest

@@ -1,7 +1,5 @@
 """What the lab page says of commits that stand before a gate."""
 
-from __future__ import annotations
-
 import pytest
 
 from buildbot_bench.plugin.rest import views as page

@@ -1,7 +1,5 @@
 """What was measured stays readable when bench.yml loses the testbed, its name or the workload."""
 
-from __future__ import annotations
-
 import inspect
 import json
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The REST face: what a request's JSON means, and what is answered to one that means nothing."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest

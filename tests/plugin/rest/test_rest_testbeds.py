@@ -1,7 +1,5 @@
 """What the Lab page and the metrics tell of control images, and how a person ends a quarantine."""
 
-from __future__ import annotations
-
 import json
 from types import SimpleNamespace
 

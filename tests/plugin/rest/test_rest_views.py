@@ -1,7 +1,5 @@
 """The pages' REST resources, and the www plugin that Buildbot loads."""
 
-from __future__ import annotations
-
 import json
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """Sessions are signed by the key of a file, which only the master's user reads."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 

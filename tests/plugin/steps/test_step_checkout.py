@@ -1,7 +1,5 @@
 """The checkout from a builder's mirror: what is run there, and what a failure says."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """A `run:` step: what its failure says of the revision, and what only of the machine."""
 
-from __future__ import annotations
-
 import pytest
 from buildbot.process.results import EXCEPTION, FAILURE, RETRY, SUCCESS
 

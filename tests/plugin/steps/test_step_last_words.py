@@ -1,7 +1,5 @@
 """What a command of the lab printed becomes the reason of its end: one harmless, bounded line."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """The lab job of one probe, watched: what is run, what is kept, and what its end means."""
 
-from __future__ import annotations
-
 from buildbot.process.results import EXCEPTION, FAILURE, RETRY, SKIPPED, SUCCESS
 
 from buildbot_bench.core.wire import (

@@ -3,8 +3,6 @@
 Only Buildbot's way between worker and master is written down: it hands on what the command printed.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import signal

@@ -1,11 +1,9 @@
 """A variant's patches on a builder: applied in their order, by git, or told to be unfit."""
 
-from __future__ import annotations
-
 from buildbot.process.remotetransfer import StringFileReader
 from buildbot.process.results import EXCEPTION, FAILURE, RETRY, SKIPPED, SUCCESS
 
-from buildbot_bench.plugin.artefacts import BLOCK_BYTES
+from buildbot_bench.plugin.artefacts.place import BLOCK_BYTES
 from buildbot_bench.plugin.steps.build import Patch
 from tests.fakes.stepcase import (
     SHUTDOWN,

@@ -1,7 +1,5 @@
 """The lab job of one capture, watched: what is run, what is kept, and what its end means."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from buildbot.process.results import EXCEPTION, FAILURE, RETRY, SKIPPED, SUCCESS

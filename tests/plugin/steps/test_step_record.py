@@ -1,7 +1,5 @@
 """How the lines of a lab job become rows: in their order, each once, nonsense told from results."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

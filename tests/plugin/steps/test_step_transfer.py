@@ -1,7 +1,5 @@
 """A kernel's way: from the builder into the artefacts, and from there to the lab, once."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import replace
 
@@ -11,7 +9,7 @@ from twisted.spread import pb
 
 from buildbot_bench.core.limits import KERNEL_ARCHIVE, KIB
 from buildbot_bench.core.read_files import MOST_BYTES, ReadFiles, pack_read_files
-from buildbot_bench.plugin.artefacts import BLOCK_BYTES
+from buildbot_bench.plugin.artefacts.place import BLOCK_BYTES
 from buildbot_bench.plugin.steps.transfer import Fetch, KeepReadFiles, Upload
 from tests.fakes.stepcase import (
     SHUTDOWN,

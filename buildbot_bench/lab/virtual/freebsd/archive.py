@@ -1,7 +1,5 @@
 """The wanted kernel and modules of an artefact, unpacked under names of our own."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Collection
 from pathlib import Path, PurePosixPath

@@ -1,7 +1,5 @@
 """QEMU's arguments for the loader and for the files that it loads."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from pathlib import Path

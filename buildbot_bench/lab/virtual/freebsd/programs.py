@@ -1,7 +1,5 @@
 """The loader, the init and a checking kernel of a FreeBSD under test, compiled on the lab host."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources

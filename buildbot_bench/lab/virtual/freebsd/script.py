@@ -1,9 +1,4 @@
-"""The commands for the init of a FreeBSD under test, and its answers.
-
-Each line is a command that init/init.c knows. One that begins with a dash may fail.
-"""
-
-from __future__ import annotations
+"""The commands for the init of a FreeBSD under test, and its answers."""
 
 import re
 from collections.abc import Sequence

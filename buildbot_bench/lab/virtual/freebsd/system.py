@@ -5,8 +5,6 @@ as its root. The only program there is our init, which does what stands in /etc/
 that it is ready, and then takes commands from the console.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -4,8 +4,6 @@ One cylinder group of blocks of 4 KiB without fragments, laid out as newfs(8) do
 meanings of the numbers are those of FreeBSD's ufs/ffs/fs.h, ufs/ufs/dinode.h and ufs/ufs/dir.h.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 `alembic -x url=sqlite:///scratch.sqlite revision --autogenerate` writes the next migration.
 """
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import context
 

@@ -4,8 +4,6 @@ It is edited in place, with the schema, until the first release; then it is writ
 changed again. Its name tells the states of the unreleased schema apart.
 """
 
-from __future__ import annotations
-
 import hashlib
 
 from alembic import op
