@@ -19,6 +19,7 @@ from buildbot_bench.core.search.planner import (
     answer_early,
     meanwhile,
     no_change,
+    noise_structure,
     plan,
     suspects,
 )
@@ -40,6 +41,7 @@ __all__ = [
     "forecast",
     "meanwhile",
     "no_change",
+    "noise_structure",
     "plan",
     "suspects",
 ]
