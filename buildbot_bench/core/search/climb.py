@@ -59,7 +59,7 @@ class Climber:
         return list(found.values())
 
     def _first(self, ladder: Ladder) -> int:
-        """The likeliest rung before anything is measured; the nearest where a run noise is given."""
+        """The rung of a given run noise; else the likeliest before anything is measured."""
         told = self.prior_model.policy.sigma_run
         if told is None:
             return max(range(len(ladder)), key=lambda rung: ladder[rung].weight)
