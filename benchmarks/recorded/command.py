@@ -3,6 +3,8 @@
 The runs are those of `work.c`, one after another: what lies beside what keeps lying there, and so
 do the spells in which the machine was slower. Half of the searches have nothing to find, half a
 commit that makes the program slower. The constants of the search were not chosen by these runs.
+`--file` reads another recording, `--synthetic` makes one whose neighbours correlate; `--cut` draws
+the longest runs in, to see what a heavy tail costs.
 """
 
 import argparse
@@ -10,12 +12,14 @@ import random
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from math import exp
+from pathlib import Path
 from statistics import fmean, stdev
 
 from benchmarks.progress import counted
-from benchmarks.recorded.record import RECORDING, read
+from benchmarks.recorded.record import RECORDING, Recording, read
 from buildbot_bench.core.evidence import SearchTerms
 from buildbot_bench.core.revision import Revision, RevisionRange
 from buildbot_bench.core.run_times import RunTimes
@@ -34,6 +38,10 @@ PATIENCE = 2000
 """Runs after which --local itself gives a search up."""
 MOST_WRONG, LEAST_ENDED = 0.025, 0.95  # of all: 2 and 76 of 80
 VALUES = (CPU, WALL, USER)
+CUT = 0.95
+SYNTHETIC = 2400
+_LENGTH_S, _SPREAD = 0.06, 0.05
+_TAIL_SHARE, _TAIL = 0.05, 4.0  # of all runs; their mean in standard deviations
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,9 +53,16 @@ class Replayed:
     wrong: bool
 
 
-def searched(value: str, number: int, *, of: int, patience: int = PATIENCE) -> Replayed:
+def searched(
+    value: str,
+    number: int,
+    *,
+    of: int,
+    patience: int = PATIENCE,
+    recorded: Sequence[RunTimes] | None = None,
+) -> Replayed:
     """Search as --local does, beginning at a place of the recording of its own."""
-    recorded = read().runs
+    recorded = recorded or read().runs
     feed = _from(recorded, number * len(recorded) // of)
     culprit = random.Random(number).randint(1, COMMITS) if number % 2 else None
     return replayed(
@@ -112,22 +127,61 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--replicates", type=int, metavar="N", help=f"searches ({SEARCHES})")
     parser.add_argument("--values", default=" ".join(VALUES), help="as 'cpu wall'")
     parser.add_argument("--patience", type=int, default=PATIENCE, help="runs of a search at most")
+    parser.add_argument("--file", type=Path, default=RECORDING, help="what `record.py` wrote")
+    parser.add_argument("--synthetic", type=float, metavar="RHO", help="runs that correlate by it")
+    parser.add_argument("--seed", type=int, default=0, help="of the synthetic runs")
+    parser.add_argument("--cut", action="store_true", help=f"runs above {CUT:.0%} count as that")
     options = parser.parse_args(argv)
     count = options.replicates or (QUICK if options.quick else SEARCHES)
-    recording = read()
-    print(f"{len(recording.runs)} runs of {RECORDING.name}: {recording.about}")
+    recording = read(options.file)
+    if options.synthetic is not None:
+        recording = synthetic(options.synthetic, seed=options.seed)
+    if options.cut:
+        recording = replace(recording, runs=without_tail(recording.runs))
+    print(f"{len(recording.runs)} runs of {options.file.name}: {recording.about}")
     loads = recording.loads
     print(f"the load average was {min(loads)} to {max(loads)}, {fmean(loads):.1f} on average\n")
     print("value   median     sd   searches  wrong  ended   runs ± se, nothing there  with 6 %")
     is_kept = True
     with ProcessPoolExecutor() as pool:
         for value in options.values.split():
-            one = partial(searched, value, of=count, patience=options.patience)
+            one = partial(
+                searched,
+                value,
+                of=count,
+                patience=options.patience,
+                recorded=recording.runs,
+            )
             found = list(counted(pool.map(one, range(count)), count, "search"))
             _line(value, [time_of(value, run) for run in recording.runs], found)
-            if value == CPU:
+            if value == CPU and options.file == RECORDING:
                 is_kept = _wanted(found)
     return 0 if is_kept else 1
+
+
+def synthetic(rho: float, *, seed: int) -> Recording:
+    """Runs of 60 ms whose neighbours in time correlate by `rho`; one in twenty is far longer."""
+    rng = random.Random(f"{rho} {seed}")
+    spell, runs = 0.0, []
+    for _ in range(SYNTHETIC):
+        spell = rho * spell + (1 - rho**2) ** 0.5 * rng.gauss(0, 1)
+        tail = rng.expovariate(1 / _TAIL) if rng.random() < _TAIL_SHARE else 0.0
+        length_s = _LENGTH_S * exp(_SPREAD * (spell + tail))
+        runs.append(RunTimes(wall_s=length_s, user_s=length_s, system_s=0.0))
+    about: dict[str, object] = {"synthetic": rho, "seed": seed}
+    return Recording(about=about, loads=(0.0,), runs=tuple(runs))
+
+
+def without_tail(runs: Sequence[RunTimes]) -> tuple[RunTimes, ...]:
+    """The same runs, each time no longer than that of the longest but one in twenty."""
+    most = {
+        clock: sorted(getattr(run, clock) for run in runs)[int(CUT * len(runs))]
+        for clock in ("wall_s", "user_s", "system_s")
+    }
+    return tuple(
+        replace(run, **{clock: min(getattr(run, clock), most[clock]) for clock in most})
+        for run in runs
+    )
 
 
 def _line(value: str, times: Sequence[float], found: Sequence[Replayed]) -> None:

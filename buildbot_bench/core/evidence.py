@@ -9,6 +9,7 @@ from typing import Protocol
 from buildbot_bench.core.model.images import spread_of_images
 from buildbot_bench.core.model.learn import learn
 from buildbot_bench.core.model.noise import ARCHIVE, Noise, Prior
+from buildbot_bench.core.model.resolution import rounding_noise
 from buildbot_bench.core.sample import NoiseClass, Sample
 from buildbot_bench.core.search import Evidence, Measure, Measurement, SearchPolicy
 
@@ -241,6 +242,8 @@ def policy_of(
         images=images and not counted,
         layout=not (counted or in_noise),
         counted=counted,
+        spells=randomised and not counted,
+        rounding=rounding_noise(noise.resolution),
     )
 
 

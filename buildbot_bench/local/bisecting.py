@@ -19,6 +19,7 @@ from buildbot_bench.core.search import (
     answer_early,
     forecast,
     no_change,
+    noise_structure,
     plan,
     suspects,
 )
@@ -31,6 +32,7 @@ from buildbot_bench.local.measuring import coarse_value
 _PLANS_KEPT = 4
 _LINES_SHOWN = 5  # of what a build printed that failed
 _FORECAST_AGAIN = 2  # times the runs, or what was forecast: then it is forecast or said anew
+_RUNS_THAT_TELL = 30
 _PROBABLY, _EVEN = 0.9, 0.5  # probabilities that nothing changed
 
 
@@ -63,6 +65,7 @@ class Bisection:
         self._search, self._bench, self._onlooker = search, bench, onlooker
         self._plan = lru_cache(maxsize=_PLANS_KEPT)(plan)
         self._forecast_at, self._runs, self._is_nothing = 0, 0.0, False
+        self._structure = ""
         self._course = SearchCourse(search_id=bench.id, search=search, known=self.known())
 
     def known(self) -> Known:
@@ -198,6 +201,7 @@ class Bisection:
                 expected, self._runs = now, runs
         self._show(known=known, suspects=found, forecast=expected)
         self._tell_nothing(known)
+        self._tell_structure(known)
 
     def _tell_nothing(self, known: Known) -> None:
         """Say once that there is probably nothing, and once that a change is likelier again."""
@@ -211,6 +215,13 @@ class Bisection:
         elif self._is_nothing and chance < _EVEN:
             self._is_nothing = False
             self._onlooker.notice("there is likelier a change than none after all")
+
+    def _tell_structure(self, known: Known) -> None:
+        """Say once what structure the noise has, when there are runs enough to tell."""
+        if not self._structure and len(known.iterations) >= _RUNS_THAT_TELL:
+            self._structure = noise_structure(*_question(known))
+            if self._structure:
+                self._onlooker.notice(self._structure)
 
     def _show(self, **changed: object) -> None:
         self._course = replace(self._course, **changed)  # type: ignore[arg-type]

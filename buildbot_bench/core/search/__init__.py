@@ -23,6 +23,7 @@ from buildbot_bench.core.search.model import (
     Step,
     Suspect,
 )
+from buildbot_bench.core.search.planner import noise_structure
 
 __all__ = [
     "PREBUILT",
@@ -42,6 +43,7 @@ __all__ = [
     "forecast",
     "meanwhile",
     "no_change",
+    "noise_structure",
     "plan",
     "suspects",
 ]

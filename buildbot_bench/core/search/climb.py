@@ -40,7 +40,7 @@ class Climber:
         Where that is None, from the likeliest before anything is measured, and ladders that follow
         from the one that was best on the ladder before.
         """
-        starts = [_likeliest(ladder) if start is None else start for ladder, start in ladders]
+        starts = [self._first(ladder) if start is None else start for ladder, start in ladders]
         if not self._has_many:
             self.all([one for ladder, _ in ladders if len(ladder) <= _SHORT for one in ladder])
         found: dict[Hypothesis, Posterior] = {}
@@ -55,6 +55,13 @@ class Climber:
             before = ladder.index(max(climbed, key=lambda one: climbed[one].score))
             found |= climbed
         return list(found.values())
+
+    def _first(self, ladder: Ladder) -> int:
+        """The rung of a given run noise; else the likeliest before anything is measured."""
+        told = self.prior_model.policy.sigma_run
+        if told is None:
+            return max(range(len(ladder)), key=lambda rung: ladder[rung].weight)
+        return min(range(len(ladder)), key=lambda rung: abs(ladder[rung].noise.run - told))
 
     def all(self, hypotheses: Sequence[Hypothesis]) -> list[Posterior]:
         """The posteriors under several."""
@@ -97,7 +104,3 @@ class Climber:
         ratio = abs(log(hypothesis.noise.total / best.noise.total))
         error = QUICK_ERROR + len(self.readings.kernels) * ratio
         return bool(score < other - NEGLIGIBLE - error)
-
-
-def _likeliest(ladder: Ladder) -> int:
-    return max(range(len(ladder)), key=lambda rung: ladder[rung].weight)

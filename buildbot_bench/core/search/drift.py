@@ -1,29 +1,84 @@
 """The posterior of steps while the lab drifts.
 
 A drift is an Ornstein-Uhlenbeck process of standard deviation sd whose values t seconds apart
-correlate by exp(-t / 4 h). All values are jointly normal, and the evidence of a partition has a
-closed form in which drift and levels are integrated out: Rasmussen & Williams, "Gaussian Processes
-for Machine Learning" (2006), section 2.7. A drift ties all stretches together, so partitions are
-weighed one by one: those with at most two uncertain steps.
+correlate by exp(-t / T): T is 4 h between boots. Where runs follow each other on a machine that
+others use, it is some runs: they come in spells. All values are jointly normal, and the evidence of
+a partition has a closed form in which drift and levels are integrated out: Rasmussen & Williams,
+"Gaussian Processes for Machine Learning" (2006), section 2.7. A drift ties all stretches together,
+so partitions are weighed one by one: those with at most two uncertain steps.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import hypot
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from buildbot_bench.core.model import constants
 from buildbot_bench.core.search.levels import EndsClaim
-from buildbot_bench.core.search.noise_model import SearchNoise
+from buildbot_bench.core.search.model import SearchPolicy
+from buildbot_bench.core.search.noise_model import Hypothesis, SearchNoise, narrow
 from buildbot_bench.core.search.partition import Partition, StepPrior
 from buildbot_bench.core.search.readings import Readings
 from buildbot_bench.core.search.search_range import BoolArray, FloatArray, IntArray
 from buildbot_bench.core.search.segments import Normal
 
+# Of a machine that others use: the noise from run to run and that of spells, in standard deviations
+# of the noise without spells; how many runs a spell lasts, some seconds or a minute of 60 ms and
+# more; the prior of each, so that all are as likely as no spells. Chosen, none by recorded runs.
+_SPELL_NOISES = ((0.85, 0.6), (0.6, 1.0))
+_SPELL_RUNS = (4.0, 40.0)
+_SPELLS = 1 / 4
 # A second uncertain step is thought of beside so many of the likeliest first ones.
 _FIRST_STEPS = 12
 _NEGLIGIBLE = 1e-7  # a posterior weight; chosen: far below any error that a policy may ask for
 _TINY = 1e-300  # so that no weight of 0 divides
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Drift:
+    """How a lab may drift beside its `noise`: by `sd`, in ln, within `time_s`; its prior weight.
+
+    `runs` is the same time as a number of runs where they follow each other (0: boots do not).
+    """
+
+    noise: SearchNoise
+    sd: float
+    time_s: float
+    weight: float
+    runs: float = 0.0
+
+    @property
+    def noise_of_values(self) -> SearchNoise:
+        """The noise of values of which nothing is known but their level."""
+        return replace(self.noise, run=hypot(self.noise.run, self.sd)) if self.runs else self.noise
+
+
+def drifts_of(policy: SearchPolicy, readings: Readings, best: Hypothesis) -> list[Drift]:
+    """How the lab may drift, given the best noise without a drift; not all values at one time."""
+    if not policy.spells:
+        alone = narrow(policy, best)
+        return [
+            Drift(
+                noise=alone.noise,
+                sd=constants.DRIFT_SD * alone.noise.run,
+                time_s=constants.DRIFT_TIME_S,
+                weight=constants.DRIFT_WEIGHT * alone.weight,
+            )
+        ]
+    apart = np.diff(np.sort(readings.at_s))
+    run_s = float(np.median(apart[apart > 0]))
+    return [
+        Drift(
+            noise=replace(best.noise, run=run * best.noise.run),
+            sd=sd * best.noise.run,
+            time_s=runs * run_s,
+            weight=_SPELLS * best.weight,
+            runs=runs,
+        )
+        for run, sd in _SPELL_NOISES
+        for runs in _SPELL_RUNS
+    ]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,11 +99,12 @@ class Drifting:
     now_variance: float
 
 
-def follow(readings: Readings, noise: SearchNoise, sd: float, inliers: BoolArray) -> Drifting:
+def follow(readings: Readings, drift_of: Drift, inliers: BoolArray) -> Drifting:
     """Integrate the drift out of the values; those that are not `inliers` (N,) are outliers."""
+    noise, sd = drift_of.noise, drift_of.sd
     values, at_s = readings.values[inliers], readings.at_s[inliers]
     image = np.repeat(np.arange(len(readings.image)), readings.boots_of_image)[inliers]
-    drift = sd**2 * np.exp(-np.abs(at_s[:, None] - at_s) / constants.DRIFT_TIME_S)
+    drift = sd**2 * np.exp(-np.abs(at_s[:, None] - at_s) / drift_of.time_s)
     layout = noise.build**2 * (image[:, None] == image)
     factor = cho_factor(drift + layout + noise.run**2 * np.eye(len(values)), lower=True)
     of_kernel = (

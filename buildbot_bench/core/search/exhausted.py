@@ -15,6 +15,7 @@ from scipy.special import ndtri
 
 from buildbot_bench.core.search.inference import AveragedPosterior
 from buildbot_bench.core.search.model import SearchPolicy
+from buildbot_bench.core.search.structure import structure
 
 _POWER = 0.9
 _ROUND = 10  # a number of values is told in tens
@@ -30,10 +31,11 @@ def why_exhausted(posterior: AveragedPosterior, policy: SearchPolicy) -> str:
     if needed <= min(boots[0], boots[-1]):
         return "no measurement is left"
     many = _ROUND * ceil(needed / _ROUND)
+    seen = structure(posterior)
     return (
         f"values differ by {100 * sigma:.2g} % from one to the next. A change of "
         f"{100 * policy.min_effect:.2g} % takes about {many:,} values of each side"
-    )
+    ) + (f". {seen[0].upper()}{seen[1:]}" if seen else "")
 
 
 def _values_of_a_side(sigma: float, policy: SearchPolicy) -> int:

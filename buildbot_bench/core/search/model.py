@@ -62,7 +62,9 @@ class SearchPolicy:
     `far_share` is the share of images that lie far beyond the build noise (None: the archive's).
     `weights` is the prior weight of each commit 1..n to be the culprit. `images` is False when no
     second image of a revision can be made; `layout` when the metric does not depend on link order.
-    `counted` is True when the metric is exact: a second value confirms the first.
+    `counted` is True when the metric is exact: a second value confirms the first. `spells` is True
+    when runs follow each other on a machine that others use: neighbours in time are then alike.
+    `rounding` is the run noise that the rounding of values makes by itself, where it matters.
     """
 
     error: float = 0.01
@@ -77,6 +79,8 @@ class SearchPolicy:
     images: bool = True
     layout: bool = True
     counted: bool = False
+    spells: bool = False
+    rounding: float = 0.0
 
     @property
     def relevant_effect(self) -> float:
@@ -91,7 +95,7 @@ class SearchPolicy:
     @property
     def values_that_prove(self) -> int:
         """How many values a side of a step, or an end, has at least when it is proved."""
-        return thresholds.values_that_prove(counted=self.counted)
+        return thresholds.values_that_prove(counted=self.counted, spells=self.spells)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -7,6 +7,7 @@ import numpy as np
 
 from buildbot_bench.core.model import constants
 from buildbot_bench.core.search.climb import NEGLIGIBLE, QUICK_ERROR, Climber
+from buildbot_bench.core.search.drift import drifts_of
 from buildbot_bench.core.search.far_images import far_images, posterior_share, prior_share
 from buildbot_bench.core.search.likelihood import SharedTerms
 from buildbot_bench.core.search.model import SearchPolicy
@@ -15,7 +16,6 @@ from buildbot_bench.core.search.noise_model import (
     SearchNoise,
     bimodal,
     ladders,
-    narrow,
 )
 from buildbot_bench.core.search.partition import StepPrior, clustering_of
 from buildbot_bench.core.search.posterior import Posterior, PriorModel
@@ -57,7 +57,7 @@ def average_noise_models(
     noise, level = found[0].noise, found[0].levels().mean
     seen = far_images(without_speeds(readings, noise, level), noise, level)
     learnt = posterior_share(policy, seen)
-    if learnt < _MORE_FAR * share:
+    if learnt <= _MORE_FAR * share:
         return found
     return _given_share(prior_model, readings, learnt, first).normalised()
 
@@ -147,7 +147,7 @@ def _given_share(
     drifts = np.ptp(readings.at_s) > 0 and len(readings.values) <= _DRIFT_VALUES
     if before is not None:
         drifts = any(one.score >= before.top - _NEVER for one in before.drifting)
-    drifting = (_drifting(prior_model, readings, best),) if drifts else ()
+    drifting = _drifting(prior_model, readings, best) if drifts else ()
     return _Round(steady=tuple(found), drifting=drifting)
 
 
@@ -166,11 +166,12 @@ def _left_of(ladder: list[Hypothesis], scores: dict[SearchNoise, float], never: 
     return best - first
 
 
-def _drifting(prior_model: PriorModel, readings: Readings, best: Posterior) -> Posterior:
-    """The posterior if the lab drifts."""
-    alone = narrow(prior_model.policy, best.hypothesis)
-    drifts = replace(alone, weight=constants.DRIFT_WEIGHT * alone.weight)
-    return prior_model.drifting(readings, drifts, constants.DRIFT_SD * alone.noise.run, best)
+def _drifting(
+    prior_model: PriorModel, readings: Readings, best: Posterior
+) -> tuple[Posterior, ...]:
+    """The posteriors if the lab drifts, in each way that it may."""
+    drifts = drifts_of(prior_model.policy, readings, best.hypothesis)
+    return tuple(prior_model.drifting(readings, drift, best) for drift in drifts)
 
 
 def may_have_modes(

@@ -32,6 +32,7 @@ from buildbot_bench.core.search.stop import (
     not_reproduced,
     suspected,
 )
+from buildbot_bench.core.search.structure import structure
 
 # Below this probability of a relevant step, the ends are proved first.
 _WORTH_LOOKING_INSIDE = 0.25
@@ -195,6 +196,13 @@ def no_change(n: int, evidence: Evidence, costs: Costs, policy: SearchPolicy) ->
     _, posterior, race = known
     of_share = race.step_probability * race.probability if race else 0.0
     return max(0.0, 1 - max(float(posterior.relevant.sum()), posterior.ends_differ, of_share))
+
+
+def noise_structure(n: int, evidence: Evidence, costs: Costs, policy: SearchPolicy) -> str:
+    """Return what structure the noise has, and what helps; '' for none, or before it is known."""
+    del costs
+    known = _known(n, evidence, policy)
+    return structure(known[1]) if known else ""
 
 
 def suspects(n: int, evidence: Evidence, costs: Costs, policy: SearchPolicy) -> tuple[Suspect, ...]:

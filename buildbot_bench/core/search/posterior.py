@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import hypot, log, log1p
+from math import hypot, log, log1p, pi, sqrt
 
 import numpy as np
 
-from buildbot_bench.core.search.drift import Drifting, LevelPrior, follow, partitions
+from buildbot_bench.core.model import constants
+from buildbot_bench.core.search.drift import Drift, Drifting, LevelPrior, follow, partitions
 from buildbot_bench.core.search.levels import ends_claim, middle
 from buildbot_bench.core.search.likelihood import SharedTerms
 from buildbot_bench.core.search.model import SearchPolicy
@@ -21,6 +22,7 @@ _FAR = 4.0
 # Steps as likely as this and as large, in standard deviations, are no doing of a drift.
 _CERTAIN = 0.999
 _BEYOND_DRIFT = 6.0  # standard deviations
+_LEAST_REACH = 1.0
 _TINY = 1e-300  # so that no weight of 0 divides
 
 
@@ -42,10 +44,11 @@ class Posterior:
     score: float
     weight: float = 0.0
     of_shares: bool = False
+    drift: Drift | None = None
 
     @property
     def noise(self) -> SearchNoise:
-        """What the hypothesis says of the noise."""
+        """What the hypothesis says of the noise, spells of slow runs included."""
         return self.hypothesis.noise
 
     def levels(self) -> Normal:
@@ -67,7 +70,7 @@ class PriorModel:
     claimed: float
     policy: SearchPolicy
     kept: SharedTerms
-    followed: dict[tuple[float, float, float, bytes], Drifting] = field(default_factory=dict)
+    followed: dict[tuple[Drift, bytes], Drifting] = field(default_factory=dict)
 
     def given(self, readings: Readings, hypotheses: Sequence[Hypothesis]) -> list[Posterior]:
         """The posterior under each hypothesis; of few values, many take as long as one."""
@@ -91,18 +94,17 @@ class PriorModel:
             )
         return found
 
-    def drifting(
-        self, readings: Readings, hypothesis: Hypothesis, sd: float, best: Posterior
-    ) -> Posterior:
-        """The posterior if the lab drifts by `sd`, in ln; `best` tells outliers and sure steps."""
-        noise = hypothesis.noise
+    def drifting(self, readings: Readings, drift: Drift, best: Posterior) -> Posterior:
+        """The posterior if the lab drifts; `best` tells outliers and sure steps."""
+        noise, sd = drift.noise, drift.sd
         level = best.levels()
         place, far = readings.place_of_value, hypot(sd, noise.total)
         away = np.abs(readings.values - level.mean[place])
-        inliers = away <= _FAR * np.sqrt(far**2 + level.variance[place])
-        key = (noise.run, noise.build, sd, inliers.tobytes())
+        reach = _likelier(far) if self.policy.spells else _FAR
+        inliers = away <= reach * np.sqrt(far**2 + level.variance[place])
+        key = (drift, inliers.tobytes())
         if key not in self.followed:
-            self.followed[key] = follow(readings, noise, sd, inliers)
+            self.followed[key] = follow(readings, drift, inliers)
         told = self.followed[key]
         large = np.abs(best.change.mean) > _BEYOND_DRIFT * far
         certain = np.flatnonzero(large & (best.partition.step > _CERTAIN))
@@ -113,12 +115,13 @@ class PriorModel:
         )
         found = partitions(told, levels, self.prior, certain)
         return Posterior(
-            hypothesis=hypothesis,
+            hypothesis=Hypothesis(noise=drift.noise_of_values, weight=drift.weight),
             stretches=found.level,
             ahead=found.ahead,
             change=found.change,
             partition=found.partition,
-            score=found.partition.log_evidence + log(hypothesis.weight),
+            score=found.partition.log_evidence + log(drift.weight),
+            drift=drift,
         )
 
     def prior_sd(self, readings: Readings, noise: SearchNoise) -> float:
@@ -126,6 +129,12 @@ class PriorModel:
         seen = float(np.ptp(readings.values))
         wanted = abs(log1p(max(self.policy.claimed or self.policy.min_effect, -0.99)))
         return max(0.5 * seen, wanted, 1.5 * noise.total)
+
+
+def _likelier(sd: float) -> float:
+    """Deviations `sd` from which on a value is likelier to be an outlier."""
+    density = (1 - constants.OUTLIER_SHARE) * constants.OUTLIER_SPAN / constants.OUTLIER_SHARE
+    return sqrt(2 * max(log(density / (sqrt(2 * pi) * sd)), _LEAST_REACH))
 
 
 def moments(

@@ -220,7 +220,9 @@ def _boots_needed(posterior: AveragedPosterior, policy: SearchPolicy, gap: int) 
     away = abs(float(values.mean()) - float(level[faster])) / posterior.models[0].noise.total
     is_near = away < _MODE + _UNSURE / np.sqrt(len(values))
     fewest = policy.values_that_prove
-    of_slower = _BOOTS_AGAINST_A_MODE if is_near and posterior.may_have_modes else fewest
+    of_slower = (
+        max(fewest, _BOOTS_AGAINST_A_MODE) if is_near and posterior.may_have_modes else fewest
+    )
     return (fewest, of_slower) if is_new_slower else (of_slower, fewest)
 
 

@@ -27,6 +27,7 @@ from buildbot_bench.core.search.proof import (
 from buildbot_bench.core.search.search_range import BoolArray, FloatArray, IntArray, SearchRange
 from buildbot_bench.core.search.slope_proof import SlopeProof, slope_proof
 from buildbot_bench.core.search.slopes import odd_images, slopes_between
+from buildbot_bench.core.search.step_size import step_size
 
 # Ends whose difference is known to this share of what is sought will not be told apart any better.
 _KNOWN = 0.1
@@ -244,8 +245,12 @@ def _step(
     own: Levels,
     gap: int,
 ) -> Step:
+    change, sd = step_size(posterior, own, gap, search_range.n, policy)
     return replace(
         step_in(search_range, posterior, gap),
+        effect=float(np.expm1(change)),
+        low=float(np.expm1(change - NORMAL_95 * sd)),
+        high=float(np.expm1(change + NORMAL_95 * sd)),
         separated=is_separated(posterior, policy, gap),
         proved=not lacking(posterior, policy, own, gap),
     )

@@ -1,17 +1,21 @@
 """A lab that drifts: what the time did is not blamed on a commit."""
 
+from dataclasses import replace
 from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.stats import multivariate_normal
 from simulated_lab import Lab, search
 
 from buildbot_bench.core.search import Evidence, Measurement, SearchPolicy
-from buildbot_bench.core.search.drift import LevelPrior, follow, partitions
+from buildbot_bench.core.search.drift import Drift, LevelPrior, follow, partitions
 from buildbot_bench.core.search.noise_average import average_noise_models
 from buildbot_bench.core.search.noise_model import SearchNoise
 from buildbot_bench.core.search.partition import Partition, StepPrior, clustering_of
+from buildbot_bench.core.search.posterior import Posterior
 from buildbot_bench.core.search.readings import Readings, read
 from buildbot_bench.core.search.search_range import build_range
 
@@ -38,10 +42,12 @@ def prior(places: np.ndarray) -> StepPrior:
     )
 
 
+def drift(run: float) -> Drift:
+    return Drift(noise=SearchNoise(run=run, build=0.0), sd=SD, time_s=4 * 3600.0, weight=0.1)
+
+
 def posterior(seen: Readings, certain: np.ndarray = NONE) -> Partition:
-    told = follow(
-        seen, SearchNoise(run=NOISE, build=0.0), SD, np.ones(len(seen.values), dtype=bool)
-    )
+    told = follow(seen, drift(NOISE), np.ones(len(seen.values), dtype=bool))
     levels = LevelPrior(middle=0.0, sd=PRIOR_SD, ends=None)
     return partitions(told, levels, prior(seen.kernels), certain).partition
 
@@ -87,16 +93,16 @@ def test_an_outlier_does_not_bend_the_drift():
     for value in (0.0, -0.15):
         seen = readings(np.where(odd, value, 0.0), places)
         heard = seen.at_s != 4 * 3600
-        told = follow(seen, SearchNoise(run=NOISE, build=0.0), SD, heard)
+        told = follow(seen, drift(NOISE), heard)
         found.append(partitions(told, levels, prior(seen.kernels), NONE).partition.step)
     assert found[1] == pytest.approx(found[0])
 
 
 def test_long_after_the_last_value_nothing_is_known_of_the_drift():
     seen = readings(np.array([0.01, 0.0]), [0, 1], hour_s=1e7)
-    told = follow(seen, SearchNoise(run=1e-5, build=0.0), SD, np.array([True, False]))
+    told = follow(seen, drift(1e-5), np.array([True, False]))
     assert told.now_variance == pytest.approx(1e-10, rel=0.1)
-    told = follow(seen, SearchNoise(run=10.0, build=0.0), SD, np.array([True, True]))
+    told = follow(seen, drift(10.0), np.array([True, True]))
     assert told.now_variance == pytest.approx(SD**2, rel=0.1)
 
 
@@ -151,3 +157,42 @@ def test_a_lab_that_warms_up_makes_no_step(seed):
     lab = Lab(n=64, steps={}, seed=seed, warming=0.003)
     answer, _ = search(lab, SearchPolicy(sigma_run=0.005, sigma_build=0.0))
     assert not answer.steps
+
+
+def in_spells(share: float, runs: float, seed: int, count: int = 120) -> np.ndarray:
+    """Values of variance NOISE², a share of which is of spells that last so many runs."""
+    rng = np.random.default_rng(seed)
+    kept, spell = np.exp(-1 / runs), np.zeros(count)
+    for k in range(1, count):
+        spell[k] = kept * spell[k - 1] + np.sqrt(1 - kept**2) * rng.normal()
+    noise = np.sqrt(1 - share) * rng.normal(size=count)
+    return NOISE * (np.sqrt(share) * spell + noise)
+
+
+def views_of_runs(values: np.ndarray, *, spells: bool = True) -> tuple[Posterior, ...]:
+    places = np.random.default_rng(3).choice(np.arange(0, 100, 10), len(values)).tolist()
+    places[:2] = [0, 90]
+    seen = readings(values, places, hour_s=0.06)
+    edges = np.array([seen.kernels[:-1], seen.kernels[1:]]) / 90
+    return average_noise_models(seen, edges, 90, replace(POLICY, spells=spells))
+
+
+@pytest.mark.parametrize(("share", "least", "most"), [(0.0, 0.0, 0.4), (0.8, 0.9, 1.0)])
+def test_spells_are_seen_where_neighbours_in_time_are_alike(share, least, most):
+    found = [
+        sum(view.weight for view in views_of_runs(in_spells(share, 8, seed)) if view.drift)
+        for seed in range(3)
+    ]
+    assert all(least <= one <= most for one in found), found
+
+
+def test_boots_do_not_come_in_spells():
+    values = in_spells(0.8, 8, 0)
+    assert not any(view.drift and view.drift.runs for view in views_of_runs(values, spells=False))
+
+
+@given(run=st.floats(1e-6, 1.0), sd=st.floats(0.0, 1.0), runs=st.sampled_from([0.0, 4.0, 40.0]))
+def test_spells_only_add_to_the_noise_of_a_value(run, sd, runs):
+    spell = replace(drift(run), sd=sd, runs=runs)
+    assert spell.noise_of_values.run >= spell.noise.run
+    assert (spell.noise_of_values == spell.noise) == (not runs or np.hypot(run, sd) == run)
