@@ -171,6 +171,8 @@ def the_box(workshop: Workshop) -> Box:
         lab.need("init", f"--world={_world(workshop)}", f"--kernel={lab.kernel.archive}")
         with (lab.home / "testbeds.toml").open("a", encoding="utf-8") as file:
             file.write(_LIMITS)
+        lab.need("up")
+        lab.need("fit")
     lab.need("up")
     return lab
 

@@ -23,9 +23,9 @@ SEARCH_S = 30 * 60.0
 _FIRST_S, _ALL_S = 3 * 3600.0, 6 * 3600.0  # a kernel is built from nothing; then nine more
 _BRANCH = "box-farm"
 _QUIET, _DEARER = "Add helper {n} to raw sockets", "Look twice at what is forwarded"
-# Some ten thousand instructions on a packet's way, where the rest takes some thousands.
+# Some hundred thousand instructions on a packet's way, where the rest takes some ten thousand.
 _LOOP = """\
-	for (volatile u_int bench_n = 0; bench_n < 4000; bench_n++)
+	for (volatile u_int bench_n = 0; bench_n < 20000; bench_n++)
 		continue;
 """
 

@@ -1,8 +1,8 @@
 """The row of `make test-freebsd` that injects faults into a lab in a box, and sees what it says."""
 
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from benchmarks.freebsd.commits import FAST_PATH, ROUTE_LOOKUP
 from benchmarks.freebsd.showing import say
 from benchmarks.freebsd.table import Figure
 from benchmarks.freebsd.workshop import START, Workshop
-from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.errors import InfraError, UsageError
 from buildbot_bench.core.wire import Failed
 from buildbot_bench.lab.box.making import load_box
 from buildbot_bench.lab.box.power import cut_power
@@ -64,7 +64,8 @@ class Fault:
     """A fault: the kernel that is measured, what happens before or meanwhile, and the outcome.
 
     `kernel` names a plant, or is empty for the known-good one. `says` are words of the answer, the
-    console's last lines included.
+    console's last lines included. With `rescues` the known-good kernel runs when the job has ended;
+    a fault that is not the kernel's, once it runs, leaves it until the next job reboots the DUT.
     """
 
     name: str
@@ -75,6 +76,7 @@ class Fault:
     meanwhile: Callable[[Box], None] | None = None
     after: Callable[[Box], None] | None = None
     words: Sequence[str] = ()
+    rescues: bool = True
 
 
 def plant(workshop: Workshop, name: str) -> Path:
@@ -108,8 +110,7 @@ def faults(workshop: Workshop) -> Iterator[Figure]:
         seconds = time.monotonic() - begun_s
         runs = lab.ssh("dut", "sysctl", "-n", "kern.bootfile")
         fine = kind == fault.outcome and fault.says in said
-        # A kernel that was measured goes on; what failed leaves the known-good one.
-        fine = fine and (runs == KNOWN_GOOD or kind == MEASURED)
+        fine = fine and (runs == KNOWN_GOOD or kind == MEASURED or not fault.rescues)
         yield Figure(
             row="faults",
             what=fault.name,
@@ -120,17 +121,26 @@ def faults(workshop: Workshop) -> Iterator[Figure]:
 
 
 def inject(lab: Box, fault: Fault, archive: Path) -> Answer:
-    """Measure a kernel while the fault happens, and undo the fault."""
+    """Measure a kernel while the fault happens, and undo the fault.
+
+    Raises:
+        InfraError: The fault did not happen.
+    """
     if fault.before is not None:
         fault.before(lab)
-    beside = threading.Thread(target=fault.meanwhile, args=(lab,), daemon=True)
-    if fault.meanwhile is not None:
-        beside.start()
     try:
-        return lab.run(archive, "forwarding", *fault.words)
+        with ThreadPoolExecutor(1) as beside:
+            happens = beside.submit(fault.meanwhile or _nothing, lab)
+            taken = lab.run(archive, "forwarding", *fault.words)
+            happens.result()
+        return taken
     finally:
         if fault.after is not None:
             fault.after(lab)
+
+
+def _nothing(_lab: Box) -> None:
+    pass
 
 
 def outcome(taken: Answer) -> tuple[str, str]:
@@ -142,13 +152,12 @@ def outcome(taken: Answer) -> tuple[str, str]:
     return MEASURED if taken.status == 0 else f"status {taken.status}", said
 
 
-def _wait(lab: Box, machine: str, *test: str) -> None:
-    """Wait until a command succeeds on a machine, some minutes at most."""
+def _wait(what: str, condition: Callable[[], bool]) -> None:
+    """Wait for something, some minutes at most."""
     end_s = time.monotonic() + _PATIENCE_S
-    script = " ".join(test)
-    while time.monotonic() < end_s:
-        if lab.ssh(machine, f"sh -c '{script} && echo yes'") == "yes":
-            return
+    while not condition():
+        if time.monotonic() > end_s:
+            raise InfraError(f"the fault did not happen: {what}")
         time.sleep(_LOOK_S)
 
 
@@ -156,30 +165,33 @@ def _off(lab: Box, machine: str) -> None:
     cut_power(load_box(lab.home).named(machine))
 
 
-def _installing(lab: Box) -> None:
-    _wait(lab, "dut", "ls -d /boot/bench.*.tgz >/dev/null 2>&1")
-
-
 def _in_traffic(lab: Box) -> None:
-    _wait(lab, "generator", "pgrep -x pkt-gen >/dev/null")
+    _wait("no traffic", lambda: bool(lab.ssh("generator", "pgrep", "-x", "pkt-gen")))
     time.sleep(_TRAFFIC_S)
 
 
+def _remove_kernels(lab: Box) -> None:
+    lab.ssh("dut", "sh", "-s", said="rm -rf /boot/bench.*\n")
+
+
 def _cut_in_installation(lab: Box) -> None:
-    _installing(lab)
+    arrives = "ls -d /boot/bench.*.tgz /boot/bench.*.new 2>/dev/null\n"
+    _wait("no installation", lambda: bool(lab.ssh("dut", "sh", "-s", said=arrives)))
     lab.need("cycle", "dut")
 
 
 def _cut_in_boot(lab: Box) -> None:
-    _wait(lab, "dut", "test -f /boot/nextboot.conf")
-    while lab.ssh("dut", "echo", "up"):
-        time.sleep(_LOOK_S)
+    """Once the loader has the kernel under test, and that begins to boot."""
+    console = load_box(lab.home).named("dut").console_log
+    before = console.stat().st_size
+    _wait("no boot", lambda: b"/boot/bench." in console.read_bytes()[before:])
+    time.sleep(_TRAFFIC_S)
     lab.need("cycle", "dut")
 
 
 def _exchange_kernel(lab: Box) -> None:
     """Have the next boots change the kernel's file, as a failing disk would."""
-    lab.ssh("dut", "cat >/etc/rc.local", said=_CHANGES)
+    lab.ssh("dut", "sh", "-s", said=f"cat >/etc/rc.local <<'END'\n{_CHANGES}END\n")
 
 
 def _leave_kernel(lab: Box) -> None:
@@ -244,7 +256,8 @@ FAULTS: Sequence[Fault] = (
         before=_exchange_kernel,
         after=_leave_kernel,
         outcome=INFRASTRUCTURE,
-        says="not",
+        says="as /boot/bench.",
+        rescues=False,
     ),
     Fault(name="sshd dies under traffic", meanwhile=_end_sshd, outcome=MEASURED),
     Fault(
@@ -254,7 +267,10 @@ FAULTS: Sequence[Fault] = (
         outcome=INFRASTRUCTURE,
     ),
     Fault(
-        name="power is lost in the installation", meanwhile=_cut_in_installation, outcome=MEASURED
+        name="power is lost in the installation",
+        before=_remove_kernels,
+        meanwhile=_cut_in_installation,
+        outcome=MEASURED,
     ),
     Fault(name="power is lost in the boot", meanwhile=_cut_in_boot, outcome=MEASURED),
     Fault(name="the DUT is off at the beginning", before=_hang, outcome=MEASURED),
@@ -264,11 +280,13 @@ FAULTS: Sequence[Fault] = (
         after=_return_pkt_gen,
         outcome=INFRASTRUCTURE,
         says="pkt-gen",
+        rescues=False,
     ),
     Fault(
         name="a tunable that no kernel takes",
         words=("--sysctl", "net.bench.none=1"),
         outcome=UNTESTABLE,
         says="net.bench.none",
+        rescues=False,
     ),
 )
