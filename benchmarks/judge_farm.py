@@ -126,7 +126,7 @@ class Farm:
 
     def _settle(self, verdict: Verdict, position: int) -> None:
         """Keep what the farm's tables would."""
-        if one := settled_by(verdict, position):
+        if one := settled_by(verdict, position, self.policy.min_effect):
             self.settled.append(one)
 
     @property

@@ -112,7 +112,7 @@ def replay(series: Series, policy: JudgePolicy) -> list[Call]:
             for request in asked:
                 _answer(samples, request.position, request.iterations, now_s)
             verdict = judge(samples[:-1], samples[-1], noise, policy, settled)
-        if one := settled_by(verdict, build.position):
+        if one := settled_by(verdict, build.position, policy.min_effect):
             settled.append(one)
         if isinstance(verdict, Alarm):
             first = next(n for n, b in enumerate(series.builds) if b.position >= verdict.first)

@@ -9,7 +9,15 @@ from hypothesis import strategies as st
 
 from buildbot_bench.core.judge.decide import judge
 from buildbot_bench.core.judge.marks import noise_marks, since_expected
-from buildbot_bench.core.judge.model import Alarm, Nothing, Said, Settled, Suspicion, Verdict
+from buildbot_bench.core.judge.model import (
+    Alarm,
+    Nothing,
+    Said,
+    Settled,
+    Suspicion,
+    Verdict,
+    settled_by,
+)
 from buildbot_bench.core.model.images import with_marked_noise
 from buildbot_bench.core.model.learn import learn
 from buildbot_bench.core.model.noise import Noise
@@ -217,3 +225,10 @@ def test_what_is_counted_stays_counted() -> None:
     counted = [replace(one, metric=INSTRUCTIONS_PER_PACKET) for one in farm.samples()]
     noise = learn(counted)
     assert with_marked_noise(noise, counted, [(AT, AT)]) is noise
+
+
+@pytest.mark.parametrize(("effect", "small"), [(-0.012, True), (-0.05, False), (None, False)])
+def test_what_was_marked_as_noise_is_settled_however_large(effect: float | None, small: bool):
+    """What is small is compared across; behind what was marked a level of its own begins."""
+    verdict = Nothing(comparison=None, reason="", began=3, effect=effect)
+    assert settled_by(verdict, 5, 0.02) == Settled(began=3, judged=5, small=small)

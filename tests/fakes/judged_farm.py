@@ -84,6 +84,6 @@ class Farm:
                 else:
                     self.boot(request.position, request.image, request.iterations)
             verdict = self.look(position)
-        if one := settled_by(verdict, position):
+        if one := settled_by(verdict, position, self.policy.min_effect):
             self.settled.append(one)
         return verdict

@@ -10,6 +10,7 @@ from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.ministat import Comparison
 from buildbot_bench.core.model import constants
+from buildbot_bench.core.model.thresholds import is_change
 
 Direction = Literal["regression", "improvement"]
 
@@ -169,9 +170,14 @@ class Alarm:
 Verdict = Nothing | Suspicion | Alarm | Unfit
 
 
-def settled_by(verdict: Verdict, judged: int) -> Settled | None:
+def settled_by(verdict: Verdict, judged: int, min_effect: float) -> Settled | None:
     """What a verdict on the position `judged` settles, before anybody says something of it."""
     if not isinstance(verdict, Alarm | Nothing) or verdict.began is None:
         return None
-    small = isinstance(verdict, Nothing) and verdict.effect is not None
+    small = isinstance(verdict, Nothing) and is_small(verdict.effect, min_effect)
     return Settled(began=verdict.began, judged=judged, small=small)
+
+
+def is_small(effect: float | None, min_effect: float) -> bool:
+    """Whether a change that is no alarm is below min_effect; one marked as noise may be larger."""
+    return effect is not None and not is_change(effect, min_effect)

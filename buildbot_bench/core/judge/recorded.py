@@ -112,11 +112,12 @@ def judge_recorded(
         )
         for place, point in enumerate(series.points)
     ]
-    settled = [one for known in earlier if (one := settled_by(known.verdict, known.last))]
+    least = policy.min_effect
+    settled = [one for known in earlier if (one := settled_by(known.verdict, known.last, least))]
     place = earlier[-1].last + 1 if earlier else 1
     while place < len(samples):
         judged = _judge_one(samples, place, policy, settled)
-        if one := settled_by(judged.verdict, judged.last):
+        if one := settled_by(judged.verdict, judged.last, least):
             settled.append(one)
         place = judged.last + 1
         yield judged

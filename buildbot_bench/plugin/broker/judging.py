@@ -80,8 +80,9 @@ class Judging:
         new, history = split(samples, image)
         if new is None:
             return
-        settled = await settled_changes(self._farm, testbed, workload, first, branch=branch)
         policy = await self._policy(image, branch, new, history, earlier)
+        least = policy.min_effect
+        settled = await settled_changes(self._farm, testbed, workload, first, least, branch=branch)
         verdict = await calculate(judge_by_history, history, new, policy, settled)
         if isinstance(verdict, Suspicion) and earlier and earlier.rounds >= MAX_ROUNDS:
             verdict = Unfit(

@@ -6,7 +6,7 @@ from typing import Any
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.evidence import comparable_samples
 from buildbot_bench.core.judge.marks import noise_by_marks
-from buildbot_bench.core.judge.model import Said, Settled
+from buildbot_bench.core.judge.model import Said, Settled, is_small
 from buildbot_bench.core.report.marked import describe_marks
 from buildbot_bench.core.report.opinions import Opinion, OpinionKind, TrackRecord
 from buildbot_bench.core.search import Step
@@ -139,7 +139,13 @@ def _judgement_json(row: JudgementRow) -> Json:
 
 
 async def settled_changes(
-    farm: Farm, testbed: str, workload: str, first_position: int, *, branch: str
+    farm: Farm,
+    testbed: str,
+    workload: str,
+    first_position: int,
+    min_effect: float,
+    *,
+    branch: str,
 ) -> list[Settled]:
     """The changes of a series on a branch that were dealt with, with what people said of them.
 
@@ -153,7 +159,7 @@ async def settled_changes(
         Settled(
             began=row.grounds.began or row.new_position,
             judged=row.new_position,
-            small=row.state == JudgementState.NOTHING and row.effect is not None,
+            small=row.state == JudgementState.NOTHING and is_small(row.effect, min_effect),
         )
         for row in rows
         if row.grounds.began is not None or row.state != JudgementState.NOTHING

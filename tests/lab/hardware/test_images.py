@@ -78,7 +78,10 @@ def test_an_image_with_a_debugger_panics_and_comes_back_by_itself(bench):
     _, last = bench.run(image(bench, "KDB_DIES"), driver(bench, power=None))
     assert isinstance(last, Failed)
     assert last.kind is FailureKind.UNTESTABLE
-    assert "did not outlive the traffic (panic: page fault); the known-good kernel boots" in last.reason
+    assert (
+        "did not outlive the traffic (panic: page fault); the known-good kernel boots"
+        in last.reason
+    )
 
 
 def test_a_slice_that_is_not_booted_is_a_fault_of_the_lab(bench):
