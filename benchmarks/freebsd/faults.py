@@ -200,7 +200,7 @@ def _leave_kernel(lab: Box) -> None:
 
 def _end_sshd(lab: Box) -> None:
     _in_traffic(lab)
-    lab.ssh("dut", "sh -c 'pkill -9 sshd'")
+    lab.ssh("dut", "sh -c 'pkill -9 -a sshd'")
 
 
 def _end_generator(lab: Box) -> None:

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -75,9 +76,15 @@ def test_its_workflow_and_its_testbeds_belong_together(init, farm, lab):
     assert "see `bench-lab check" not in done.stdout
 
 
-def test_of_a_lab_in_a_box_the_testbed_is_made_where_the_farm_looks_for_it(init, farm, tmp_path):
-    status, said, _ = init("--lab=box", "--repository=https://example.org/src.git")
-    assert status == 0
+def test_of_a_lab_in_a_box_the_testbed_is_made_where_the_farm_looks_for_it(tmp_path, capsys):
+    with TemporaryDirectory(prefix="b") as short:  # as the paths of sockets have to be
+        _has_its_testbed(Path(short).resolve() / "farm", tmp_path, capsys)
+
+
+def _has_its_testbed(farm, tmp_path, capsys):
+    words = ["--lab=box", "--repository=https://example.org/src.git"]
+    assert main(["init", str(farm), *words]) == 0
+    said = capsys.readouterr().out
     (testbed,) = load(farm / "bench.yml").testbeds
     (world,) = [line for line in said.splitlines() if "box init box" in line]
     made = parts_of_a_box(tmp_path)

@@ -30,6 +30,7 @@ _CREEPS = ((0.5, 0.25), (1.0, 0.25), (2.0, 0.25))
 _ODD = 3.0  # standard deviations beyond a creep at which a level is that of boots that went wrong
 _FEWEST = 2  # kernels of a side: one alone shows no creep
 _OF_BESIDE = 0.5  # as told above
+_UNKNOWN = 1.0  # variance of a level in ln, by a factor of e: no image of the kernel is believed
 _LIKELY = 0.5  # a probability: rather a step than none
 
 
@@ -44,6 +45,8 @@ def step_size(
     creep = log1p(policy.min_effect)
     here = _kernels_about(posterior, own, gap, creep)
     is_new = here > gap
+    if max(own[1][gap : gap + 2]) >= _UNKNOWN:
+        return change, sd
     if min(np.count_nonzero(is_new), np.count_nonzero(~is_new)) < _FEWEST:
         return change, sd
     kernels = posterior.readings.kernels[here].astype(float)
@@ -74,6 +77,7 @@ def _kernels_about(posterior: AveragedPosterior, own: Levels, gap: int, creep: f
     first = max((int(g) + 1 for g in steps if g < gap), default=0)
     last = min((int(g) for g in steps if g > gap), default=len(own[0]) - 1)
     here = np.arange(first, last + 1)
+    here = here[own[1][here] < _UNKNOWN]
     away = np.abs(own[0][here] - posterior.level.mean[here])
     return here[away <= _ODD * np.sqrt(own[1][here]) + creep]
 

@@ -82,3 +82,14 @@ def test_the_unit_of_the_metric_does_not_matter(seed, factor):
     assert sized(posterior(seed, -0.02, factor)) == pytest.approx(
         sized(posterior(seed, -0.02)), rel=1e-6
     )
+
+
+def test_where_no_image_of_a_kernel_is_believed_the_posterior_stands():
+    seen = posterior(1, creep=0.0)
+    gap = int(np.searchsorted(seen.readings.kernels, 128)) - 1
+    means, variances = own_levels(seen)
+    for unknown in (slice(None), slice(gap, gap + 1)):
+        nothing = np.array(variances)
+        nothing[unknown] = 1e12
+        size, sd = step_size(seen, (means, nothing), gap, N, POLICY)
+        assert (size, sd) == (seen.change[gap], seen.change_sd[gap])
