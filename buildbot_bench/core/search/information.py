@@ -140,7 +140,8 @@ def best(
     if not len(rate):
         return None
     chosen = int(np.argmax(rate))
-    return probes[chosen] if worth[chosen] >= least else None
+    # The least information is none: what is below that is what figures of 16 digits leave.
+    return probes[chosen] if max(worth[chosen], 0.0) >= least else None
 
 
 def _information(
