@@ -13,8 +13,6 @@ from buildbot_bench.core.model.resolution import rounding_noise
 from buildbot_bench.core.sample import NoiseClass, Sample
 from buildbot_bench.core.search import Evidence, Measure, Measurement, SearchPolicy
 
-_NOTHING = 1e-6  # of the noise of runs: by Widrow what is finer falls off as exp(-(sigma/step)^2)
-
 
 class BuiltImage(Protocol):
     """What tells one build of a variant from another; as `KnownImage` has it."""
@@ -238,7 +236,7 @@ def policy_of(
         claimed=terms.claimed,
         higher_is_better=all(sample.metric.higher_is_better for sample in history),
         sigma_run=noise.sigma_run,
-        sigma_build=_rounding(noise) if in_noise else spread_of_images(within, noise),
+        sigma_build=noise.rounding if in_noise else spread_of_images(within, noise),
         far_share=noise.far_share,
         max_measurements=terms.max_measurements,
         images=images and not counted,
@@ -247,11 +245,6 @@ def policy_of(
         spells=randomised and not counted,
         rounding=rounding_noise(noise.resolution),
     )
-
-
-def _rounding(noise: Noise) -> float:
-    """What rounding makes that runs do not average out; 0 where that is nothing beside them."""
-    return noise.rounding if noise.rounding > _NOTHING * noise.sigma_run else 0.0
 
 
 def noise_of(history: Sequence[Sample], *, min_effect: float) -> Noise:

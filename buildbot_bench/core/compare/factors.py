@@ -8,7 +8,7 @@ the interaction of a tunable with a patch.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 from statistics import median
@@ -36,21 +36,53 @@ def factors(
     `confidence` in percent, of each interval by itself.
     """
     levels = design_of(labels)
+    if not levels:
+        return None
     places = {tuple(cell_of(label).values()): n for n, label in enumerate(labels)}
     usable = {
         cell: n for cell, n in places.items() if values.values[n] and min(values.values[n]) > 0
     }
-    if not levels or not usable:
+    if not usable:
         return None
-    return _Analysis(values=values, levels=levels, places=usable, confidence=confidence).answer()
+    # What history tells of the noise, else what is assumed of any.
+    known = values.noise or learn([])
+    sigma, df = _noise_of_boots(values, usable.values(), known)
+    return _Analysis(
+        values=values,
+        levels=levels,
+        places=usable,
+        sigma=sigma,
+        luck=known.sigma_build,
+        quantile=float(stdtrit(df, 0.5 + confidence / 200)),
+    ).answer()
+
+
+def _noise_of_boots(
+    values: SeriesValues, places: Iterable[int], known: Noise
+) -> tuple[float, float]:
+    """The deviation of boots of one image in one cell, in logs, and its degrees of freedom."""
+    groups = [np.log(own) for place in places for own in values.by_image(place).values()]
+    df = sum(len(own) - 1 for own in groups)
+    if not df:
+        return known.sigma_run, 1.0
+    squares = sum(float(((own - own.mean()) ** 2).sum()) for own in groups)
+    return math.sqrt(squares / df), df
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Analysis:
+    """`places` are of the cells with values, among the variants.
+
+    `sigma` and `luck` are deviations of boots and of images, in logs; an interval reaches
+    `quantile` standard errors to either side.
+    """
+
     values: SeriesValues
     levels: Mapping[str, tuple[str, ...]]
-    places: Mapping[Cell, int]  # of the cells with values, among the variants
-    confidence: float
+    places: Mapping[Cell, int]
+    sigma: float
+    luck: float
+    quantile: float
 
     def answer(self) -> FactorAnswer:
         missing = [cell for cell in product(*self.levels.values()) if cell not in self.places]
@@ -121,20 +153,19 @@ class _Analysis:
         cells = list(weights)
         by = np.array([weights[cell] for cell in cells])
         estimate = sum(weights[cell] * self._level(cell) for cell in cells)
-        sigma, df = self._noise()
-        variance = sum(w * w * _MEDIAN * sigma**2 / len(self._own(c)) for c, w in weights.items())
+        boots = _MEDIAN * self.sigma**2
+        variance = sum(w * w * boots / len(self._own(c)) for c, w in weights.items())
         luck = float(by @ self._luck(cells) @ by)
-        half = float(stdtrit(df, 0.5 + self.confidence / 200)) * math.sqrt(variance + luck)
+        half = self.quantile * math.sqrt(variance + luck)
         low, high = math.expm1(estimate - half), math.expm1(min(estimate + half, 700.0))
         return math.expm1(estimate), low, high
 
     def _luck(self, cells: Sequence[Cell]) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
         """The covariance of cells by the luck of the images that they share."""
-        variance = self._known.sigma_build**2
         shares = [self._shares(cell) for cell in cells]
         rows = [
             [
-                variance * sum(w * other.get(image, 0.0) for image, w in own.items())
+                self.luck**2 * sum(w * other.get(image, 0.0) for image, w in own.items())
                 for other in shares
             ]
             for own in shares
@@ -150,24 +181,6 @@ class _Analysis:
     def _kernel(self, cell: Cell) -> int:
         place = self.places[cell]
         return self.values.kernels[place] if self.values.kernels else place
-
-    def _noise(self) -> tuple[float, float]:
-        """The deviation of boots of one image in one cell, in logs, and its degrees of freedom."""
-        groups = [
-            np.log(own)
-            for place in self.places.values()
-            for own in self.values.by_image(place).values()
-        ]
-        df = sum(len(own) - 1 for own in groups)
-        if df:
-            squares = sum(float(((own - own.mean()) ** 2).sum()) for own in groups)
-            return math.sqrt(squares / df), df
-        return self._known.sigma_run, 1.0
-
-    @property
-    def _known(self) -> Noise:
-        """What history tells of the noise, else what is assumed of any."""
-        return self.values.noise or learn([])
 
     def _best(self) -> Mapping[str, str]:
         sign = 1 if self.values.metric.higher_is_better else -1

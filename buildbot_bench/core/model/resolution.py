@@ -25,6 +25,7 @@ from buildbot_bench.core.run_times import is_coarse
 _ROUNDED = 1e-6  # of the range of values: differences of floats are whole multiples to that
 _CONTINUOUS = 100  # of that: what has no more common steps was not rounded
 _TIES = 3  # values: where two are all there are, their difference says nothing of a step
+_NOTHING = 1e-6  # of the run noise: it falls off as exp(-(sigma/step)^2), to what has no square
 _NEGLIGIBLE = 0.1  # run noises: rounding as fine adds a thousandth of the variance
 _HARMONICS: Floats = np.arange(1.0, 20.0)
 
@@ -92,6 +93,7 @@ def with_rounding(noise: Noise, step: float) -> Noise:
     own = (run**2 - least**2) / step**2  # of readings before they are rounded: Sheppard's
     shares = np.exp(-4 * (math.pi * _HARMONICS) ** 2 * own) / _HARMONICS**2
     bias = step / math.pi * math.sqrt(float(shares.sum()) / 2)
+    bias = bias if bias > _NOTHING * run else 0.0
     return replace(
         noise,
         sigma_run=run,

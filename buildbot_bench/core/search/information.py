@@ -140,8 +140,7 @@ def best(
     if not len(rate):
         return None
     chosen = int(np.argmax(rate))
-    # The least information is none: what is below that is what figures of 16 digits leave.
-    return probes[chosen] if max(worth[chosen], 0.0) >= least else None
+    return probes[chosen] if worth[chosen] >= least else None
 
 
 def _information(
