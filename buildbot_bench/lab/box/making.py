@@ -22,7 +22,7 @@ KERNEL = "known-good.txz"  # as it was given
 DISK_MIB = 900  # a userland, and kernels with their modules
 # Below the range that systems choose from for connections, from 32768 on Linux.
 _SSH_PORTS = range(20022, 30000)
-_OFFERED_PPS, _DURATION_S = 2000, 30  # emulation forwards some hundreds of packets a second
+_OFFERED_PPS, _DURATION_S = 2000, 30  # what a busy host forwards; `fit` finds what this one does
 _IN_WORLD = ("boot/pmbr", "boot/gptboot", "boot/loader", "sbin/init", "usr/sbin/sshd")
 
 
