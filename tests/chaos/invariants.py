@@ -1,7 +1,7 @@
 """The invariants of a farm after any fault; each violation is a line of text."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 import sqlalchemy as sa
@@ -27,6 +27,18 @@ _OPEN = (
     "SELECT count(*) FROM bench_report WHERE state IN ('new', 'sending')",
 )
 
+_OF_A_COMPARISON = {
+    "probe": "SELECT * FROM bench_probe WHERE ab_test_id = :id ORDER BY id",
+    "image": (
+        "SELECT * FROM bench_image WHERE id IN"
+        " (SELECT image_id FROM bench_ab_test_variant WHERE ab_test_id = :id)"
+    ),
+    "further": (
+        "SELECT more.*, image.state, image.reason FROM bench_ab_test_image more"
+        " JOIN bench_image image ON image.id = more.image_id WHERE more.ab_test_id = :id"
+    ),
+}
+
 
 def contradictions(farm: ChaosFarm, *, idle: bool) -> list[str]:
     """What `bench-farm verify` finds; what passes within minutes was on its way."""
@@ -47,6 +59,22 @@ def contradictions(farm: ChaosFarm, *, idle: bool) -> list[str]:
 def is_busy(farm: ChaosFarm) -> list[str]:
     """What is still open, in the words of the query that says so."""
     return [query for query in _OPEN if farm.value(query)]
+
+
+def open_rows(farm: ChaosFarm) -> Iterator[str]:
+    """What is known of the comparisons that are open, and of the series that they wait for."""
+    for one in farm.rows("SELECT * FROM bench_ab_test WHERE ended_at IS NULL"):
+        yield f"open: {_told(one)}"
+        for table, query in _OF_A_COMPARISON.items():
+            for row in farm.rows(query, id=one["id"]):
+                yield f"  {table}: {_told(row)}"
+    failed = "SELECT * FROM bench_probe WHERE failure_kind IS NOT NULL ORDER BY id DESC LIMIT 20"
+    for row in farm.rows(failed):
+        yield f"failed: {_told(row)}"
+
+
+def _told(row: Mapping[str, object]) -> str:
+    return " ".join(f"{name}={str(value)[:80]}" for name, value in row.items() if value is not None)
 
 
 def wrong_answers(farm: ChaosFarm) -> Iterator[str]:

@@ -30,6 +30,7 @@ _BETWEEN_CHECKS = 50  # such moments
 _NOTHING_TO_HIT_S = 20.0
 _LOOK_S = 0.2
 _BETWEEN_ASKS_S = 1.0
+_LAST_LINES, _COLUMNS = 120, 200  # of the log of a master that hangs, with its stacks
 _PROGRESS = (
     "SELECT (SELECT count(*) FROM bench_iteration)"
     " + (SELECT count(*) FROM bench_image WHERE state = 'built')"
@@ -182,6 +183,8 @@ class Run:
             time.sleep(1)
         self.target.demand.collect()
         if busy or self.target.demand.clients:
+            for line in invariants.open_rows(farm):
+                self.say(line)
             commands = [" ".join(client.command) for client in self.target.demand.clients]
             self._hangs(f"still open after {self.plan.settle_s:.0f} s: {busy + commands}")
         self._check(idle=True)
@@ -197,7 +200,11 @@ class Run:
             self._hangs(f"the farm does not answer: {error}")
 
     def _hangs(self, what: str) -> None:
-        stacks.ask(self.target.farm.children.values())
+        farm = self.target.farm
+        stacks.ask(farm.children.values())
+        log = (farm.directory / "master.log").read_text(errors="replace")
+        for line in log.splitlines()[-_LAST_LINES:]:
+            self.say(f"master: {line[:_COLUMNS]}")
         self._violated([what])
 
     def _violated(self, problems: Iterable[str]) -> None:

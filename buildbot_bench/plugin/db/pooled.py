@@ -1,7 +1,9 @@
 """Methods of a store, one transaction each; what they read is kept until a table changes.
 
 Numbers of changes are read before the results that are kept with them: a concurrent change costs
-one read more, and no stale result outlives the next look.
+one read more, and no stale result outlives the next look. Nor does a read give what is older than
+what an earlier one of the same look gave: who reads a version, and then the rows, would else
+believe that it knows the rows of that version.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Hashable, Mapping
@@ -83,14 +85,16 @@ class Memory:
         if known is not None and known.marks.items() <= now.items():
             known.used = True
             return _copy(known.value)
-        value, tables = await run(lambda conn: _with_tables(conn, thd))
+        seen, (value, tables) = await run(lambda conn: (_marks(conn), _with_tables(conn, thd)))
+        if self._marks is not None:
+            self._marks = self._marks.or_later(seen)
         if forgotten := self._known.pop(key, None):
             self._length -= forgotten.length
         length = _length_of(value)
         has_room = length <= min(MOST_KEPT, MOST_IN_ALL - self._length)
-        if tables and tables <= now.keys() and has_room:
-            seen = {name: now[name] for name in tables}
-            self._known[key] = _Known(value=_copy(value), marks=seen, length=length)
+        if tables and tables <= seen.of.keys() and has_room:
+            numbers = {name: seen.of[name] for name in tables}
+            self._known[key] = _Known(value=_copy(value), marks=numbers, length=length)
             self._length += length
         return value
 

@@ -3,7 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import sqlalchemy as sa
 from sqlalchemy.sql import functions, visitors
@@ -91,6 +91,11 @@ class Marks(NamedTuple):
 
     of: Mapping[str, int]
     rows: int
+
+    def or_later(self, other: Self) -> Self:
+        """Of each table the later number, since numbers only grow."""
+        later = {name: max(self.of.get(name, number), number) for name, number in other.of.items()}
+        return self._replace(of={**self.of, **later})
 
 
 def marks(conn: sa.Connection) -> Marks:

@@ -71,6 +71,15 @@ async def test_a_change_by_another_master_is_seen_at_the_next_look(remembering, 
     assert await remembering.images() == [first, second]
 
 
+async def test_what_is_read_later_is_not_older_than_what_was_read_before(remembering, an_image):
+    """Who keeps rows with a version that was read first would else wait for a change that came."""
+    first = await an_image(7)
+    assert await remembering.images() == [first]
+    second = await an_image(8)
+    assert (await remembering.versions_since({"": 0}))[""][0] == 2
+    assert await remembering.images() == [first, second]
+
+
 async def test_a_change_of_its_own_is_seen_at_once(remembering, an_image):
     image = await an_image()
     assert [one.state for one in await remembering.images()] == ["wanted"]
