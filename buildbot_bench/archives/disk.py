@@ -34,22 +34,30 @@ def make_disk(
     work = disk.with_name(f"{disk.name}.new")
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
-    tree, specification, image = work / "root", work / "root.mtree", work / "root.ufs"
+    tree, image = work / "root", work / "root.ufs"
     try:
         shutil.copytree(root, tree, symlinks=True)
-        modes = {name: mode for name, (mode, _) in more.items()}
-        for name, (_, content) in more.items():
-            _put(tree / name, content)
-        specification.write_bytes(b"#mtree\n" + b"".join(_lines(tree, modes)))
-        words = ["makefs", "-t", "ffs", "-B", "little", "-o", "version=2", "-s", f"{size_mib}m"]
-        words += ["-f", str(_INODES * size_mib), "-T", str(_AT_S), "-F", str(specification)]
-        run_tool([*words, str(image), str(tree)])
-        _clear_pointers(image)
+        make_file_system(tree, more, image, size_mib=size_mib)
         boot = tree / "boot"
         write_gpt(work / "disk", image, pmbr=boot / "pmbr", boot=boot / "gptboot")
         (work / "disk").replace(disk)
     finally:
         shutil.rmtree(work, ignore_errors=True)
+
+
+def make_file_system(
+    tree: Path, more: Mapping[str, tuple[int, bytes]], image: Path, *, size_mib: int
+) -> None:
+    """Write a UFS2 of the files below `tree`, once `more` is there, too: names, modes, contents."""
+    modes = {name: mode for name, (mode, _) in more.items()}
+    for name, (_, content) in more.items():
+        _put(tree / name, content)
+    specification = image.with_suffix(".mtree")
+    specification.write_bytes(b"#mtree\n" + b"".join(_lines(tree, modes)))
+    words = ["makefs", "-t", "ffs", "-B", "little", "-o", "version=2", "-s", f"{size_mib}m"]
+    words += ["-f", str(_INODES * size_mib), "-T", str(_AT_S), "-F", str(specification)]
+    run_tool([*words, str(image), str(tree)])
+    _clear_pointers(image)
 
 
 def run_tool(words: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ import zlib
 
 import pytest
 
-from buildbot_bench.archives.disk import make_disk
+from buildbot_bench.archives.disk import make_disk, make_file_system
 from buildbot_bench.core.errors import InfraError
 
 KEY, LOADER = b"a secret\n", b"loader" * 3000
@@ -130,6 +130,23 @@ def test_the_same_files_give_the_same_bytes(root, tmp_path):
     (root / "boot/loader").chmod(0o700)
     is_same = make(root, again / "disk") == first  # 20 MiB, of which pytest would show each byte
     assert is_same
+
+
+def test_a_small_root_is_one_file_system_and_the_same_each_time(tmp_path):
+    images = []
+    for name in ("one", "again"):
+        tree, image = tmp_path / name, tmp_path / f"{name}.ufs"
+        (tree / "dev").mkdir(parents=True)
+        files = {"sbin/init": (0o555, b"\x7fELF" * 9000), "etc/commands": (0o444, b"say hello\n")}
+        make_file_system(tree, files, image, size_mib=1)
+        images.append(image.read_bytes())
+    is_same = images[0] == images[1]
+    assert is_same
+    assert len(images[0]) == 1 << 20
+    found = {name: (mode, data) for name, mode, data in MountedRoot(images[0]).files()}
+    assert found["sbin/init"] == ("0o555", b"\x7fELF" * 9000)
+    assert found["etc/commands"] == ("0o444", b"say hello\n")
+    assert found["dev"] == ("0o755", None)
 
 
 def test_files_that_do_not_fit_are_the_labs_fault_and_leave_nothing(root, tmp_path):

@@ -5,10 +5,12 @@ as its root. The only program there is our init, which does what stands in /etc/
 that it is ready, and then takes commands from the console.
 """
 
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from buildbot_bench.archives.disk import make_file_system
 from buildbot_bench.core.errors import BenchError
 from buildbot_bench.lab.driver import CheckFinding
 from buildbot_bench.lab.drivers.toolchain import compiler
@@ -18,7 +20,6 @@ from buildbot_bench.lab.virtual.freebsd import script
 from buildbot_bench.lab.virtual.freebsd.archive import unpack
 from buildbot_bench.lab.virtual.freebsd.handing import Handed, handing
 from buildbot_bench.lab.virtual.freebsd.programs import checker, programs
-from buildbot_bench.lab.virtual.freebsd.ufs import make_image
 from buildbot_bench.lab.virtual.machine import VirtualMachine
 from buildbot_bench.lab.virtual.settings import FREEBSD, PPS, QemuSettings
 from buildbot_bench.lab.virtual.system import BootImage
@@ -94,9 +95,14 @@ class FreeBSD:
         settings = (*self._settings.sysctls, *tunables)
         asked = self._workloads[workload]
         commands = script.commands(asked, self._settings.nic, settings)
-        files = {"sbin/init": made.init_of_freebsd(), "etc/commands": commands.encode()}
         directory = self._home / "boot"
-        (directory / "root").write_bytes(make_image(files, ("dev",)))
+        tree = directory / "tree"
+        (tree / "dev").mkdir(parents=True, exist_ok=True)
+        files = {
+            "sbin/init": (0o555, made.init_of_freebsd()),
+            "etc/commands": (0o444, commands.encode()),
+        }
+        make_file_system(tree, files, directory / "root", size_mib=1)
         (directory / "kenv").write_bytes(self._environment(tunables))
         handed = [Handed(image.kernel, "kernel", _KERNEL_NAME)]
         wanted = {*self._settings.modules, asked.module}
@@ -142,6 +148,10 @@ def check_loader(settings: QemuSettings, home: Path) -> list[CheckFinding]:
         remedy = "apt-get install gcc, or name a compiler by CC"
         return [CheckFinding(subject="compiler", detail="there is no C compiler", remedy=remedy)]
     findings = [CheckFinding(subject="compiler", detail=cc)]
+    if shutil.which("makefs") is None:
+        remedy = "apt-get install makefs; FreeBSD has it in its base"
+        lack = "there is no makefs, which makes the DUT's root"
+        findings.append(CheckFinding(subject="makefs", detail=lack, remedy=remedy))
     try:
         said = _boot_checker(settings, home)
     except BenchError as error:
