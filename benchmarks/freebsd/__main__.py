@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from benchmarks.freebsd import bisecting, boots, box, box_farm, builds, faults
+from benchmarks.freebsd import bisecting, boots, box, box_farm, builds, faults, host
 from benchmarks.freebsd.showing import say
 from benchmarks.freebsd.table import Figure, show, verdict
 from benchmarks.freebsd.workshop import Workshop
@@ -31,6 +31,7 @@ PARTS: dict[str, dict[str, Row]] = {
         "world": box.world,
         "box": box.box,
         "sets": box.sets,
+        "host": host.host,
         "faults": faults.faults,
         "farm": box_farm.farm,
     },
