@@ -15,6 +15,8 @@ _AT_S = 1704067200  # 2024: the same files give the same image
 _INODES = 25  # for each MiB: a lab's machine writes logs and kernels beside what it is given
 _LIMIT_S = 600.0  # for half a GB, on a machine however busy
 _ESCAPED = frozenset(b" \t\n\r\\#*?[")  # what mtree(5) writes in octal
+# hier(7): whoever may write there. A plain user's copy of the tree has no such modes.
+_FOR_ALL = {"tmp": 0o1777, "var/tmp": 0o1777}
 # `struct fs` of ufs/ffs/fs.h: offsets, in bytes, of what is read or cleared here. makefs(8) writes
 # pointers of its own memory, which the kernel fills in anew when it mounts.
 _SUPERBLOCKS = (65536, 8192)  # SBLOCK_UFS2, and where makefs has it with blocks of 8 KiB
@@ -103,7 +105,7 @@ def _lines(tree: Path, modes: Mapping[str, int]) -> list[bytes]:
         for name in sorted((*names, *files)):
             path = Path(directory, name)
             at = path.relative_to(tree)
-            mode = modes.get(str(at))
+            mode = modes.get(str(at), _FOR_ALL.get(str(at)))
             if mode is None:
                 mode = 0o755 if path.is_symlink() or path.stat().st_mode & 0o100 else 0o644
             lines.append(_line(b"./" + os.fsencode(at), path, mode))

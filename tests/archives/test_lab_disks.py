@@ -26,6 +26,7 @@ def root(tmp_path):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_bytes(content)
     (root / "boot/loader").chmod(0o755)
+    (root / "var/tmp").mkdir(parents=True)
     (root / "etc/link").symlink_to("a name with spaces")
     return root
 
@@ -100,7 +101,7 @@ class MountedRoot:
             )
             assert (owner, group) == (0, 0)
             assert self.number(where + 40, "<q") == TIME_S
-            yield f"{path}{name}", oct(mode & 0o777), self.content(where) if kind != 4 else None
+            yield f"{path}{name}", oct(mode & 0o7777), self.content(where) if kind != 4 else None
             if kind == 4:
                 yield from self.files(target, f"{path}{name}/")
 
@@ -119,6 +120,7 @@ def test_a_disk_holds_boot_blocks_and_files_of_root_alone(root, tmp_path):
     assert files["etc/a name with spaces"] == ("0o644", b"spaces")
     assert files["etc/link"][1] == b"a name with spaces"
     assert files["etc"] == ("0o755", None)
+    assert files["var/tmp"] == ("0o1777", None)
 
 
 def test_the_same_files_give_the_same_bytes(root, tmp_path):

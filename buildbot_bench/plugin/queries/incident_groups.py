@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from buildbot_bench.core.json_model import Json
 from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.errors import UsageError
@@ -17,6 +17,8 @@ from buildbot_bench.plugin.queries.evidence import item_of_search
 from buildbot_bench.plugin.queries.history import revision_json
 from buildbot_bench.plugin.queries.incidents import alarmed_by, others_of, step_within
 from buildbot_bench.plugin.queries.judgements import mark_json
+
+Json = dict[str, Any]
 
 
 async def incident_json(farm: Farm, search: SearchRow) -> list[Json]:

@@ -1,8 +1,8 @@
 """Requests for comparisons: what they may hold, reuse and cost."""
 
 from collections.abc import Sequence
+from typing import Any
 
-from buildbot_bench.core.json_model import Json
 from buildbot_bench.api.requests import MOST_BOOTS, ComparisonQuestion, Extension
 from buildbot_bench.api.states import AbTestState
 from buildbot_bench.core.branches import branch_in
@@ -79,6 +79,9 @@ async def refuse_other_epoch(farm: Farm, ab_test: AbTestRow, more: Sequence[str]
                 f" which is in {epoch_name(now)} now: no comparison mixes epochs",
                 hint=f"measure all of it again: `bench-compare {variants}`",
             )
+
+
+Json = dict[str, Any]
 
 
 class ComparisonRequests:
