@@ -68,7 +68,7 @@ DIRECTORIES: Sequence[str] = (
     *_below(
         "usr.sbin",
         "arp chown daemon ip6addrctl jail jexec ndp kldxref newsyslog nologin pwd_mkdb service"
-        " syslogd sysrc utx pmcstat pmccontrol",
+        " syslogd utx pmcstat pmccontrol",
     ),
     *("secure/usr.sbin/sshd", "secure/usr.bin/ssh-keygen", "secure/libexec/sftp-server"),
     *("tools/tools/netmap", "stand"),
