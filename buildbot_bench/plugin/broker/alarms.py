@@ -171,7 +171,12 @@ class Recoveries:
         )
         # What was expected, or noise, is over by what people said of it.
         over = await said_settled(self._farm)
-        slower = [one for one in found if one.recovery is None and one.id not in over]
+        slower = [
+            one
+            for one in found
+            # Of a search with tunables the history of the series says nothing.
+            if one.recovery is None and not one.tunables and one.id not in over
+        ]
         better = await self._farm.store.judgements(state=JudgementState.IMPROVEMENT)
         self._better: dict[tuple[str, str], list[JudgementRow]] = {}
         for row in sorted(better, key=lambda row: row.new_position):

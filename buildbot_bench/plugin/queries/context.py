@@ -80,7 +80,7 @@ async def _images(farm: Farm, search: SearchRow, inputs: SearchInputs) -> tuple[
         if (image.position - first, image.ordinal) in measured
     }
     for probe in await farm.store.probes_of(list(rows), search.testbed, search.workload):
-        if not probe.tunables:
+        if probe.tunables == search.tunables:
             rows[probe.image_id] += await farm.store.iterations_of_probe(probe.id)
     return tuple(
         _record(inputs.images[number], first, iterations) for number, iterations in rows.items()
