@@ -75,7 +75,10 @@ async def _of_same_series(
             new_position=alarm.new_position,
             repository=repository_of(branch),
         ):
-            if search.id not in but and explains(search, alarm.on(branch)):
+            # What changes with a tunable set explains nothing of the series without it.
+            if search.id in but or search.tunables:
+                continue
+            if explains(search, alarm.on(branch)):
                 return search
     return None
 

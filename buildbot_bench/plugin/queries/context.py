@@ -172,8 +172,11 @@ async def _series(
 async def _later(
     farm: Farm, search: SearchRow, inputs: SearchInputs, tip: CommitRow
 ) -> tuple[Sample, ...]:
-    """What the search's own series measured behind the range, comparable with what lies in it."""
-    if not inputs.samples:
+    """What the search's own series measured behind the range, comparable with what lies in it.
+
+    Nothing of a search with tunables: the series is measured without them.
+    """
+    if not inputs.samples or search.tunables:
         return ()
     known = inputs.samples[0]
     samples = await farm.store.samples(

@@ -6,8 +6,10 @@ import pytest
 
 from buildbot_bench.api.requests import SearchQuestion
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.plugin.broker.alarms import Recoveries
+from buildbot_bench.core.shared_fields import shared
+from buildbot_bench.plugin.broker.alarms import Recoveries, search_of
 from buildbot_bench.plugin.broker.searching import Searching
+from buildbot_bench.plugin.db.finding_rows import RaisedAlarm, SeriesRange
 from buildbot_bench.plugin.queries.reports import report_of
 from buildbot_bench.plugin.requests.search_requests import SearchRequests
 from buildbot_bench.render.text import report_text
@@ -59,6 +61,9 @@ async def test_what_is_slow_with_the_tunable_alone_is_found_with_it(farm, past):
     # The series without the tunable, in which nothing happened, does not end it.
     await Recoveries(farm).advance()
     assert (await farm.store.search(search.id)).recovery is None
+    # An alarm of that series is not explained by it.
+    alarm = RaisedAlarm(**shared(SeriesRange, search) | {"unit": "pps"}, claimed=-0.2)
+    assert (await search_of(farm, alarm, key="alarm:1", branch="main")).id != search.id
 
 
 @pytest.mark.parametrize(
