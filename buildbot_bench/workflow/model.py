@@ -224,7 +224,7 @@ class Workflow(Model):
             raise ValueError(problem)
         if self.reviews is None and any(one.names_reviews for one in self.on.schedule):
             message = "'factors' name a review: say 'reviews', its site's URL"
-            require([Problem(place=("on", "schedule"), message=message)])
+            require(iter([Problem(place=("on", "schedule"), message=message)]))
         return self
 
     def model_post_init(self, context: Any, /) -> None:
