@@ -130,12 +130,13 @@ def search_rates(
         )
         for unit, lost in GOALS.items()
     }
-    config = library.Config()
-    config.goals = goals.values()
-    config.max_load = most_pps
-    config.min_load = settings.least_pps
-    config.search_duration_max = settings.most_s
-    config.warmup_duration = 0.0
+    config = library.Config(
+        goals=goals.values(),
+        min_load=settings.least_pps,
+        max_load=most_pps,
+        search_duration_max=settings.most_s,
+        warmup_duration=0.0,
+    )
     measured, trials = _measurer(library, offer)
     search = library.MultipleLossRatioSearch(config=config)
     began_s = time.monotonic()

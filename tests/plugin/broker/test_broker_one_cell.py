@@ -11,6 +11,7 @@ from buildbot_bench.plugin.broker.alarms import Recoveries, search_of
 from buildbot_bench.plugin.broker.searching import Searching
 from buildbot_bench.plugin.db.finding_rows import RaisedAlarm, SeriesRange
 from buildbot_bench.plugin.queries.reports import report_of
+from buildbot_bench.plugin.queries.searches import SearchViews
 from buildbot_bench.plugin.requests.search_requests import SearchRequests
 from buildbot_bench.render.text import report_text
 from tests.fakes.past import boots
@@ -53,6 +54,8 @@ async def test_what_is_slow_with_the_tunable_alone_is_found_with_it(farm, past):
         asked |= new
     (search,) = await farm.store.searches()
     assert (search.state, asked) == ("found", {TUNABLE})
+    (shown,) = [await SearchViews(farm).describe(search.id)]
+    assert shown["tunables"] == TUNABLE
     report = await report_of(farm, search)
     assert [one.label for one in report.headline.suspects] == [f"r{SLOW_FROM}"]
     text = " ".join(report_text(report).split())
