@@ -55,7 +55,7 @@ class ScheduledComparisons:
         return first_seen_s is not None and due_s >= first_seen_s
 
     async def _start(self, schedule: Schedule, branch: str, key: str) -> None:
-        """Compare the combinations of one commit, whatever is pushed meanwhile."""
+        """Compare the combinations of one commit, also if another is pushed meanwhile."""
         tip = (await self._farm.store.newest_commits((branch,)))[branch]
         cells = schedule.variants(branch_in(repository_of(branch), tip.sha))
         try:
