@@ -13,7 +13,7 @@ from random import Random
 from statistics import median
 
 from buildbot_bench.core.metric import NDR
-from buildbot_bench.lab.loss_search import FoundRates, LossSettings, Trial, search_rates
+from buildbot_bench.lab.loss_search import FoundRates, LossSettings, LossTrial, search_rates
 
 SEARCHES, QUICK = 200, 40
 MOST_OFF = 0.01  # what half of the searches, and in a calm world all, may be off
@@ -51,11 +51,11 @@ def searched(world: World, seed: int) -> Searched:
     rng = Random(seed)
     capacity = 10 ** rng.uniform(4.5, 6.1)
 
-    def offer(rate_pps: float, duration_s: float) -> Trial:
+    def offer(rate_pps: float, duration_s: float) -> LossTrial:
         sent = round(rate_pps * duration_s)
         passed = min(sent, int(capacity * duration_s * (1 + rng.gauss(0, world.noise))))
         passed -= rng.random() < world.stray
-        return Trial(
+        return LossTrial(
             rate_pps=rate_pps, duration_s=duration_s, wanted=sent, sent=sent, received=passed
         )
 

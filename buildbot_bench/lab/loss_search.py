@@ -49,7 +49,7 @@ class LossSettings:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Trial:
+class LossTrial:
     """What one trial gave: packets that were to be sent, were sent, and arrived.
 
     `counters` are by how much the DUT's counters of drops, errors and interrupts rose.
@@ -94,7 +94,7 @@ class FoundRates:
     """
 
     rates: Mapping[str, FoundRate]
-    trials: tuple[Trial, ...]
+    trials: tuple[LossTrial, ...]
     seconds: float
     narrow: bool
 
@@ -109,7 +109,7 @@ class FoundRates:
 
 
 def search_rates(
-    offer: Callable[[float, float], Trial], settings: LossSettings, *, most_pps: float
+    offer: Callable[[float, float], LossTrial], settings: LossSettings, *, most_pps: float
 ) -> FoundRates:
     """Offer rates up to `most_pps`; `offer` takes a rate in pps and a duration in seconds."""
     library = _library()
@@ -172,10 +172,10 @@ def _rate(result: object) -> FoundRate:
 
 
 def _measurer(
-    library: ModuleType, offer: Callable[[float, float], Trial]
-) -> tuple[object, list[Trial]]:
+    library: ModuleType, offer: Callable[[float, float], LossTrial]
+) -> tuple[object, list[LossTrial]]:
     """What MLRsearch calls for a trial, and the list of what it gave."""
-    trials: list[Trial] = []
+    trials: list[LossTrial] = []
 
     class Measurer(library.AbstractMeasurer):  # type: ignore[misc,name-defined]
         def measure(self, intended_duration: float, intended_load: float) -> object:

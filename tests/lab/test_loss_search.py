@@ -11,22 +11,22 @@ from hypothesis import strategies as st
 
 from buildbot_bench.core.errors import InfraError, UsageError
 from buildbot_bench.core.metric import NDR, PDR, more_is_better
-from buildbot_bench.lab.loss_search import LossSettings, Trial, search_rates
+from buildbot_bench.lab.loss_search import LossSettings, LossTrial, search_rates
 
 LINE_PPS = 1_488_095.0
 
 
 def dut(
     capacity_pps: float, *, noise: float = 0.0, stray: float = 0.0, seed: int = 0
-) -> Callable[[float, float], Trial]:
+) -> Callable[[float, float], LossTrial]:
     """Passes so much and loses the rest; a share of trials loses one packet more for no reason."""
     rng = Random(seed)
 
-    def offer(rate_pps: float, duration_s: float) -> Trial:
+    def offer(rate_pps: float, duration_s: float) -> LossTrial:
         sent = round(rate_pps * duration_s)
         passed = min(sent, int(capacity_pps * duration_s * (1 + rng.gauss(0, noise))))
         passed -= rng.random() < stray
-        return Trial(
+        return LossTrial(
             rate_pps=rate_pps, duration_s=duration_s, wanted=sent, sent=sent, received=passed
         )
 
@@ -74,7 +74,7 @@ def test_when_the_time_is_over_the_bounds_are_kept():
     limits = LossSettings(trial_s=0.1, most_s=0.2)
     slow = dut(400_000)
 
-    def offer(rate_pps: float, duration_s: float) -> Trial:
+    def offer(rate_pps: float, duration_s: float) -> LossTrial:
         time.sleep(0.05)
         return slow(rate_pps, duration_s)
 

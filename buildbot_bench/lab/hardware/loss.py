@@ -10,7 +10,7 @@ from buildbot_bench.lab.hardware.flows import PktgenTraffic
 from buildbot_bench.lab.hardware.remote import Remote
 from buildbot_bench.lab.hardware.settings import SshSettings
 from buildbot_bench.lab.hardware.traffic import Blaster
-from buildbot_bench.lab.loss_search import Trial
+from buildbot_bench.lab.loss_search import LossTrial
 from buildbot_bench.lab.pktgen import Received, Sent, Unusable, parse_received, parse_sender
 
 _MOST_OFF = 0.01  # of the offered rate; chosen: as of other traffic (lab.quality)
@@ -43,10 +43,10 @@ class NothingPassed(Exception):  # noqa: N818 - it is the DUT's outcome, not our
 
 def offered(
     blaster: Blaster, settings: SshSettings, traffic: PktgenTraffic, dut: Remote
-) -> Callable[[float, float], Trial]:
+) -> Callable[[float, float], LossTrial]:
     """What offers one rate for a time, by which rates without loss are searched."""
 
-    def offer(rate_pps: float, duration_s: float) -> Trial:
+    def offer(rate_pps: float, duration_s: float) -> LossTrial:
         own = replace(traffic, offered_pps=rate_pps, duration_s=duration_s, paced=True)
         before = read_counters(dut, settings.dut.interfaces)
         logs = blaster.run(own, to_the_end=True)
@@ -57,7 +57,7 @@ def offered(
     return offer
 
 
-def counted(logs: RunLogs, traffic: PktgenTraffic, counters: Mapping[str, int]) -> Trial:
+def counted(logs: RunLogs, traffic: PktgenTraffic, counters: Mapping[str, int]) -> LossTrial:
     """The trial that the logs of its ends tell of; InfraError where they do not.
 
     Raises NothingPassed where no packet arrived.
@@ -83,7 +83,7 @@ def counted(logs: RunLogs, traffic: PktgenTraffic, counters: Mapping[str, int]) 
             # Another host's packet may start pkt-gen -W, which ends after a second of silence.
             raise InfraError(f"the receiver saw {seconds:g} s of {traffic.duration_s:g} s traffic")
         case Received(packets=received):
-            return Trial(
+            return LossTrial(
                 rate_pps=traffic.load_pps,
                 duration_s=traffic.duration_s,
                 wanted=len(logs.senders) * traffic.packets(len(logs.senders)),
