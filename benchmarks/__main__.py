@@ -17,6 +17,7 @@ from benchmarks import (
     intervals,
     judge,
     load,
+    loss,
     pages,
     pauses,
     pipeline,
@@ -47,6 +48,7 @@ ALL: dict[str, tuple[str, Callable[[list[str]], int]]] = {
     "commands": ("histories of a real library, by bench-bisect --local and others", commands.main),
     "recorded": ("searches of --local on runs recorded on a busy machine", recorded.main),
     "rounded": ("searches of --local where a coarse clock rounds", rounded.main),
+    "loss": ("the rate without loss of DUTs whose capacity is known", loss.main),
     "prebuilt": ("what searches build where every tenth kernel is there", prebuilt.main),
     "pipeline": ("what the farm adds to a measurement", lambda _: pipeline.main()),
     "relinked": ("how far images of one revision differ", lambda _: relinked.main()),
@@ -69,6 +71,7 @@ SCALED = (
     "sensitivity",
     "commands",
     "recorded",
+    "loss",
     "prebuilt",
     "rounded",
 )
@@ -82,6 +85,7 @@ SEEDED = (
     "comparisons",
     "sensitivity",
     "commands",
+    "loss",
     "prebuilt",
     "rounded",
 )

@@ -32,6 +32,7 @@ PARTS = {
     "docs/how-to/ci.md": [
         *("on,permissions,jobs", "on,jobs", "on,permissions,jobs", "steps", "bench"),
     ],
+    "docs/how-to/compare.md": ["on"],
     "docs/how-to/healthy-lab.md": ["testbeds"],
     "docs/how-to/links.md": ["links"],
     "docs/how-to/mail.md": ["notify"],
@@ -112,6 +113,13 @@ def test_its_schedules_are_some(tmp_path: Path) -> None:
         ("0 4 * * SUN", "stable/14"),
     ]
     assert workflow.concurrency.cancel_in_progress
+
+
+def test_its_factors_make_variants(tmp_path: Path) -> None:
+    weekly = part("docs/how-to/compare.md", "on")
+    path = whole(re.sub(r"on:\n(?:  .*\n)+", weekly, EXAMPLE, count=1), tmp_path)
+    (schedule,) = load(path).on.schedule
+    assert len(schedule.variants()) == 4
 
 
 def test_its_gate_is_one(tmp_path: Path) -> None:

@@ -104,6 +104,7 @@ class SearchSummary:
     workload: Line
     branch: Line = ""
     unit: Line = ""
+    tunables: Line = ""
     old: RevisionShown
     new: RevisionShown
     commits: int

@@ -32,7 +32,8 @@ class SearchQuestion:
     """A search of (old, new], as a person wrote it; what is None is chosen for them.
 
     `min_effect` is a fraction of the old level, `error` how often the answer may be wrong. The
-    commit `with_` is applied to each revision that it fits and that lacks it.
+    commit `with_` is applied to each revision that it fits and that lacks it, and each
+    NAME=VALUE of `tunables` is set before the traffic.
     """
 
     old: Name
@@ -42,6 +43,7 @@ class SearchQuestion:
     min_effect: Fraction | None = None
     error: Fraction | None = None
     with_: str | None = None
+    tunables: tuple[str, ...] = ()
     priority: PersonPriority = PersonPriority.NORMAL
 
 

@@ -13,6 +13,7 @@ from buildbot_bench.cli.option_table import BISECT, START
 from buildbot_bench.cli.options import CommandLine, TwoWays, form_of
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.sharing import PersonPriority
+from buildbot_bench.core.variant import parse_tunable
 
 _DESCRIPTION = """\
 Find the commit between two revisions that made a program slower or faster. With
@@ -130,6 +131,7 @@ def _question(given: argparse.Namespace) -> SearchQuestion:
         workload=given.workload,
         min_effect=given.min_effect,
         with_=given.fix,
+        tunables=tuple(parse_tunable(one).setting for one in given.tunable),
         priority=PersonPriority(given.priority or PersonPriority.NORMAL),
     )
 

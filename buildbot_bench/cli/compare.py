@@ -37,7 +37,7 @@ on a farm a variant is a revision and its changes:
 how a farm compares:
   It builds all, boots them in turns (A B B A ..., A B C C B A ...) and compares
   each NEW with BASE by its model of noise and by Student's t. There may be up to
-  15 of NEW. Below 10 % a verdict stands on two images of each at least, linked in
+  31 of NEW. Below 10 % a verdict stands on two images of each at least, linked in
   different orders: the farm builds as many as it needs. On a testbed that runs
   commands, a boot of a kernel is a run of a build.
 
@@ -153,9 +153,7 @@ def _cells(given: argparse.Namespace, labels: Mapping[str, str]) -> dict[str, st
             "--factor goes with one VARIANT, the base, and without --label",
             hint="the factors make and label the others",
         )
-    from buildbot_bench.core.compare.schedule import MAX_VARIANTS  # noqa: PLC0415 - not for --help
-
-    return cells_of(given.variants[0], given.factor, most=MAX_VARIANTS)
+    return cells_of(given.variants[0], given.factor)
 
 
 def _extension(given: argparse.Namespace) -> Extension:

@@ -76,6 +76,12 @@ BISECT: Sections = {
             dest="fix",
             scope=START,
         ),
+        Option(
+            "--tunable NAME=VALUE",
+            "set before the traffic of each boot",
+            many=True,
+            scope=START,
+        ),
         Option("-n --dry-run", "print the forecast and start nothing", scope=START),
         Option("--no-wait", "print the search's number and do not wait for it", scope=START),
         Option("--json", "print the answer as one JSON object"),

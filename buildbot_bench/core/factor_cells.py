@@ -1,11 +1,14 @@
 """The cells of a factorial comparison: how people ask for them, and what each is called."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
+from math import prod
 
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.figures import count
 from buildbot_bench.core.legible import quoted
+from buildbot_bench.core.limits import MOST_LABEL, MOST_VARIANTS
 
 _MOST = 4  # factors
 _LEAST = 2  # factors, and levels of each
@@ -15,7 +18,7 @@ _TUNABLE = re.compile(r"([a-z][A-Za-z0-9_]*(?:\.[A-Za-z0-9_%-]+)+):(.+)", re.ASC
 _VALUE = re.compile(r"[A-Za-z0-9_.:/-]{1,20}", re.ASCII)
 
 
-def cells_of(base: str, given: Sequence[str], *, most: int) -> dict[str, str]:
+def cells_of(base: str, given: Iterable[str]) -> dict[str, str]:
     """The variants of all combinations of `given` factors, with their labels, the base first.
 
     A factor is NAME=CHANGE, without and with it, or NAME=TUNABLE:VALUE,VALUE.
@@ -25,29 +28,36 @@ def cells_of(base: str, given: Sequence[str], *, most: int) -> dict[str, str]:
         name, equals, said = text.partition("=")
         if not equals or not _NAME.fullmatch(name) or not said:
             raise UsageError(
-                f"--factor {quoted(text, columns=80)} is no factor",
+                f"{quoted(text, columns=80)} is no factor",
                 hint="write NAME=CHANGE or NAME=TUNABLE:VALUE,VALUE",
             )
         if name in factors:
-            raise UsageError(f"--factor {name} is there twice", hint="name each once")
+            raise UsageError(f"the factor {name} is there twice", hint="name each once")
         factors[name] = _levels(name, said)
     if not _LEAST <= len(factors) <= _MOST:
         raise UsageError(
-            f"{len(factors)} --factor given, {_LEAST} to {_MOST} make a comparison",
+            f"{count(len(factors), 'factor')} given, {_LEAST} to {_MOST} make a comparison",
             hint="without factors, name the variants",
         )
-    cells = list(product(*(levels.items() for levels in factors.values())))
-    if len(cells) > most:
+    number = prod(map(len, factors.values()))
+    if number > MOST_VARIANTS:
         raise UsageError(
-            f"the factors make {len(cells)} cells, and a comparison takes {most} at most",
+            f"the factors make {number} combinations, and a comparison takes {MOST_VARIANTS}",
             hint="leave out a factor, or values of one",
         )
-    return {
+    cells = {
         base + "".join(f"+{change}" for _, change in cell if change): cell_label(
             dict(zip(factors, (level for level, _ in cell), strict=True))
         )
-        for cell in cells
+        for cell in product(*(levels.items() for levels in factors.values()))
     }
+    if (longest := max(cells.values(), key=len))[MOST_LABEL:]:
+        raise UsageError(
+            f"a combination would be called {quoted(longest, columns=160)}, and {MOST_LABEL}"
+            " characters are the most",
+            hint="give the factors shorter names",
+        )
+    return cells
 
 
 def _levels(name: str, said: str) -> dict[str, str]:
@@ -62,7 +72,7 @@ def _levels(name: str, said: str) -> dict[str, str]:
         or not all(map(_VALUE.fullmatch, values))
     ):
         raise UsageError(
-            f"--factor {name}: {quoted(tunable[2], columns=80)} are no two or more values",
+            f"the factor {name}: {quoted(tunable[2], columns=80)} are no two or more values",
             hint=f"as in {name}={tunable[1]}:0,1",
         )
     return {value: f"sysctl:{tunable[1]}={value}" for value in values}

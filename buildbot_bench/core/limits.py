@@ -8,6 +8,10 @@ DEFAULT_IMAGES, MOST_IMAGES = 16, 24
 """Images of a variant in a comparison: at most, unless it is said, and at most of all. The first is
 as many as the last look at a difference is planned for (model.constants.SURE_FROM)."""
 
+MOST_VARIANTS, MOST_LABEL = 32, 60
+"""Variants of a comparison, and letters of what one is called. Chosen: five factors without and
+with a change make 32; five boots of each are a night at three minutes a boot."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ArchiveBudget:

@@ -37,8 +37,11 @@ INSTRUCTIONS_PER_PACKET = Metric(
     higher_is_better=False,
     noise=NoiseClass.EXACT,
 )
+NDR = Metric(name="rate without loss", unit="pps without loss")
+PDR = Metric(name="rate at .5 % loss", unit="pps at .5 % loss")
 KNOWN_METRICS = {
-    metric.unit: metric for metric in (PPS, PACKETS_PER_CPU_SECOND, INSTRUCTIONS_PER_PACKET)
+    metric.unit: metric
+    for metric in (PPS, PACKETS_PER_CPU_SECOND, INSTRUCTIONS_PER_PACKET, NDR, PDR)
 }
 
 

@@ -13,6 +13,9 @@ TAIL_LINES = 10  # likewise
 _LINE = re.compile(r"[0-9.]*\s*main_thread \[\d+\] (\d{1,15}) pps\b", re.ASCII)
 _CRASH = re.compile(r"\bouch\b.*")
 _SENT = re.compile(r"^Sent (\d{1,18}) packets\b", re.MULTILINE | re.ASCII)
+_RECEIVED = re.compile(
+    r"^Received (\d{1,18}) packets\b.* in (\d{1,9}\.\d{1,3}) seconds", re.MULTILINE | re.ASCII
+)
 _SPEED = re.compile(r"^Speed: (\d{1,15}(?:\.\d{1,9})?) ?([KMG]?)pps\b", re.MULTILINE | re.ASCII)
 # lib/libc/stdlib/getopt.c; and what glibc says.
 _REFUSED = re.compile(
@@ -106,6 +109,26 @@ def parse_sender(text: str) -> Sent | Unusable:
     if sent is None or speed is None:
         return Unusable(reason="truncated: the sender's log has no last lines")
     return Sent(packets=int(sent[1]), pps=float(speed[1]) * _UNITS[speed[2]])
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Received:
+    """What a receiver says at its end: packets, and the time from the first one to the last."""
+
+    packets: int
+    seconds: float
+
+
+def parse_received(text: str) -> Received | Unusable:
+    """Read the end of the log of a receiver that ended by itself, no matter what is in it."""
+    if early := _early_end(text, "receiver"):
+        return early
+    match = _RECEIVED.search(text)
+    if match is not None:
+        return Received(packets=int(match[1]), seconds=float(match[2]))
+    nothing = not any(_intervals(text.split("\n")))
+    reason = "the receiver came to no end" + (": it saw nothing" if nothing else "")
+    return Unusable(reason=reason, nothing_came=nothing)
 
 
 def refused_option(text: str) -> RefusedOption | None:

@@ -1,4 +1,4 @@
-"""A local comparison of two to sixteen revisions, from its question to its report."""
+"""A local comparison of two to thirty-two revisions, from its question to its report."""
 
 from collections import Counter
 from collections.abc import Sequence

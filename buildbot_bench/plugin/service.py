@@ -43,6 +43,7 @@ from buildbot_bench.plugin.operations.hangs import (
 from buildbot_bench.plugin.outbox.operator_mails import write_hang
 from buildbot_bench.plugin.pages.histories import Histories
 from buildbot_bench.plugin.private_files import make_private
+from buildbot_bench.plugin.requests.scheduled import ScheduledComparisons
 from buildbot_bench.plugin.rest.comparisons import ComparisonResource, Testbed
 from buildbot_bench.plugin.rest.endpoints import register
 from buildbot_bench.plugin.rest.searches import BenchIncident, Search
@@ -81,6 +82,7 @@ class BenchService(BuildbotService):
     name = SERVICE_NAME
     _farm: Farm | None = None
     _structured_log: StructuredLog | None = None
+    _scheduled: ScheduledComparisons | None = None
     _reading: LoopingCall | None = None
     _timers: SteadyTimers | None = None
     _ended: Deferred[LoopingCall]
@@ -135,7 +137,8 @@ class BenchService(BuildbotService):
             ports = _Ports()
             await ports.setServiceParent(self.master)
             await ports.reconfigServiceWithBuildbotConfig(self.master.config)
-            self._reading = LoopingCall(self._read_ahead)
+            self._scheduled = ScheduledComparisons(farm)
+            self._reading = LoopingCall(self._look)
             self._reading.clock = self.master.reactor
             self._ended = self._reading.start(READ_AHEAD_S)
         else:
@@ -175,6 +178,14 @@ class BenchService(BuildbotService):
         await super().stopService()
 
     @async_to_deferred
+    async def _look(self) -> None:
+        if self._scheduled is not None:
+            try:
+                await self._scheduled.advance()
+            except Exception:  # noqa: BLE001 - a site that is away is asked again
+                _LOG.failure("bench: a comparison of factors is not started; the next look tries")
+        await self._read_ahead()
+
     async def _read_ahead(self) -> None:
         if self._farm is None or "bench" not in self.master.config.www.get("plugins", {}):
             return

@@ -113,8 +113,19 @@ def held(picture: Picture) -> str:
 
 def comparison_page(report: ComparisonReport) -> str:
     """The whole comparison; every text in it is escaped, and nothing is loaded from elsewhere."""
+    return _comparison(report, held)[0]
+
+
+def comparison_html(report: ComparisonReport) -> tuple[str, tuple[Picture, ...]]:
+    """The same for a mail, with the pictures that the mail is to carry."""
+    return _comparison(report, _by_content_id)
+
+
+def _comparison(
+    report: ComparisonReport, source: Callable[[Picture], str]
+) -> tuple[str, tuple[Picture, ...]]:
     series = [(one, _picture(report, one, n)) for n, one in enumerate(measured(report))]
-    return (
+    html = (
         environment()
         .get_template("comparison.html")
         .render(
@@ -123,9 +134,10 @@ def comparison_page(report: ComparisonReport) -> str:
             explanation=explanation(report),
             table=table(report),
             series=[(one, image_lines(one, report), picture) for one, picture in series],
-            source=held,
+            source=source,
         )
     )
+    return html, tuple(picture for _, picture in series if picture)
 
 
 def _picture(report: ComparisonReport, series: SeriesReport, number: int) -> Picture | None:

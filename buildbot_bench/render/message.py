@@ -6,6 +6,9 @@ from datetime import datetime
 from email.message import EmailMessage
 from typing import Any
 
+from buildbot_bench.core.compare.model import ComparisonReport
+from buildbot_bench.core.compare.text import factor_lines, subject
+from buildbot_bench.core.compare.text import text as comparison_text
 from buildbot_bench.core.report.farm_mails import ControlRun, QuarantineReport, WeeklyReport
 from buildbot_bench.core.report.incident_mails import BreakageReport, RecoveryReport
 from buildbot_bench.core.report.model import Report
@@ -16,7 +19,7 @@ from buildbot_bench.core.report.operator_mails import (
 )
 from buildbot_bench.core.report.words import digest_subject, percent, quantity
 from buildbot_bench.render.environment import environment
-from buildbot_bench.render.html import ReportFragment, report_html
+from buildbot_bench.render.html import ReportFragment, comparison_html, report_html
 from buildbot_bench.render.layout import moment, wrap
 from buildbot_bench.render.mime import Envelope, Picture, parse_address, write_message
 from buildbot_bench.render.text import report_text
@@ -61,6 +64,20 @@ def compose_digest(reports: Sequence[Report], envelope: Envelope) -> EmailMessag
         subject=digest_subject(reports),
         text=digest_text(reports),
         html=digest_html(reports),
+    )
+
+
+def compose_comparison(report: ComparisonReport, envelope: Envelope, *, page: str) -> EmailMessage:
+    """The mail of a comparison: what its factors do, then all of it; `page` is its address."""
+    html, pictures = comparison_html(report)
+    told = [wrap(line, first="* ", rest="  ") for line in factor_lines(report)]
+    parts = ["\n".join(told), f"Each boot: {page}", comparison_text(report)]
+    return write_message(
+        envelope,
+        subject=subject(report),
+        text="\n\n".join(filter(None, parts)),
+        html=html,
+        pictures=pictures,
     )
 
 

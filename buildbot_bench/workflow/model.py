@@ -36,7 +36,7 @@ from buildbot_bench.workflow.fields import (
 from buildbot_bench.workflow.jobs import BenchJob, BuildJob, Job
 from buildbot_bench.workflow.notify import Notify, notify_problems
 from buildbot_bench.workflow.outlines import outline
-from buildbot_bench.workflow.relations import job_problems, require, testbed_problems
+from buildbot_bench.workflow.relations import Problem, job_problems, require, testbed_problems
 from buildbot_bench.workflow.repositories import (
     Concurrency,
     On,
@@ -222,6 +222,9 @@ class Workflow(Model):
     def _scheduled_branches_are_watched(self) -> Self:
         for problem in schedule_problems((one.branch for one in self.on.schedule), self.watches):
             raise ValueError(problem)
+        if self.reviews is None and any(one.names_reviews for one in self.on.schedule):
+            message = "'factors' name a review: say 'reviews', its site's URL"
+            require(iter([Problem(place=("on", "schedule"), message=message)]))
         return self
 
     def model_post_init(self, context: Any, /) -> None:

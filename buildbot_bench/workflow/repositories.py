@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -23,6 +24,8 @@ from buildbot_bench.core.branches import (
 )
 from buildbot_bench.core.cron import parse_cron
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.factor_cells import cells_of
+from buildbot_bench.core.variant import PatchFile, Review, parse_variant
 from buildbot_bench.workflow.fields import (
     ANY_BRANCH_PATTERN,
     BranchPattern,
@@ -114,6 +117,37 @@ class Schedule(Model):
     branch: Annotated[str, StringConstraints(pattern=ANY_BRANCH_PATTERN)] | None = None
     """The branch; the first of on.push.branches unless it is named. A branch of another repository
     than the first is `ports:main`."""
+    factors: dict[Text, Text] = Field(default_factory=dict)
+    """Instead of booting the tip afresh, compare all combinations of two to four changes of it:
+    {patch: D58513, simple_tx: 'dev.igb.0.iflib.simple_tx:0,1'}. A value is a change, which is
+    measured without and with it, or a tunable and its values."""
+
+    def variants(self, base: str = "main") -> dict[str, str]:
+        """The variants of all combinations of the factors, with their labels; `base` the first."""
+        return cells_of(base, (f"{name}={change}" for name, change in self.factors.items()))
+
+    @model_validator(mode="after")
+    def _factors_make_variants(self) -> Self:
+        try:
+            specs = [parse_variant(one) for one in self.variants()] if self.factors else []
+        except UsageError as error:
+            raise ValueError(f"'factors': {error}") from error
+        changes = chain.from_iterable(spec.changes for spec in specs)
+        if files := [change.name for change in changes if isinstance(change, PatchFile)]:
+            raise ValueError(
+                f"'factors': file:{files[0]} is a file of a person who asks: name a review, or"
+                " commit:REVISION"
+            )
+        return self
+
+    @property
+    def names_reviews(self) -> bool:
+        """Whether a factor is the patch of a review."""
+        return any(
+            isinstance(change, Review)
+            for one in (self.variants() if self.factors else ())
+            for change in parse_variant(one).changes
+        )
 
 
 class Concurrency(Model):

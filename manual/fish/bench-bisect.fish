@@ -51,7 +51,7 @@ function _shtab_bench_bisect_using
 end
 
 set -g _shtab_bench_bisect_commands
-set -g _shtab_bench_bisect_opts_with_value --again --artefact --budget --build --build-timeout --cache --cancel --cpus --disk --farm --follow --html --jobs --mark --min-effect --password-file --patience --priority --release --repository --run --skip --testbed --testbeds --timeout --unit --user --value --warm-up --with --workflow --workload
+set -g _shtab_bench_bisect_opts_with_value --again --artefact --budget --build --build-timeout --cache --cancel --cpus --disk --farm --follow --html --jobs --mark --min-effect --password-file --patience --priority --release --repository --run --skip --testbed --testbeds --timeout --tunable --unit --user --value --warm-up --with --workflow --workload
 
 complete -c bench-bisect -e
 complete -c bench-bisect -f
@@ -64,6 +64,7 @@ complete -c bench-bisect -n _shtab_bench_bisect_using -l workload -x -d 'what to
 complete -c bench-bisect -n _shtab_bench_bisect_using -l min-effect -x -d 'smallest change that matters, as 2% or 0.02 (default: the farm'"'"'s)'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l priority -xka "low normal high" -d 'its share of a testbed that others also use (normal); high needs the role bench'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l with -x -d 'a commit to apply to each revision that it fits and that lacks it'
+complete -c bench-bisect -n _shtab_bench_bisect_using -l tunable -x -d 'set before the traffic of each boot'
 complete -c bench-bisect -n _shtab_bench_bisect_using -s n -l dry-run -d 'print the forecast and start nothing'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l no-wait -d 'print the search'"'"'s number and do not wait for it'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l json -d 'print the answer as one JSON object'

@@ -262,8 +262,8 @@ def test_list_shows_the_newest_first(compare: Compare, capsys: Capture) -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (("r4",), "a comparison takes 2 to 16 variants, 1 given; as in `bench-compare r317849"),
-        (tuple(f"r{n}" for n in range(17)), "a comparison takes 2 to 16 variants, 17 given"),
+        (("r4",), "a comparison takes 2 to 32 variants, 1 given; as in `bench-compare r317849"),
+        (tuple(f"r{n}" for n in range(33)), "a comparison takes 2 to 32 variants, 33 given"),
         (("r4", "r5", "r4"), "r4 is there twice; name each variant once"),
         (("r4", "r99"), "r99 is no commit of main"),
         (("r4", "r5", "--label", "r9=X"), "'X' is for r9, which is not compared; label one of r4"),

@@ -162,6 +162,22 @@ def test_gates_stand_in_no_row(complaints: Complaints) -> None:
             "15: on.schedule[0].branch: should be the name of one branch",
         ),
         ("on: {schedule: '0 3 * * *'}", "15: on.schedule: should be a list, not"),
+        (
+            "on: {schedule: [{cron: '0 3 * * *', factors: {a: D1, b: 'x.y:0,1'}}]}",
+            "15: on.schedule: 'factors' name a review: say 'reviews', its site's URL",
+        ),
+        (
+            "on: {schedule: [{cron: '0 3 * * *', factors: {a: VIMAGE}}]}",
+            "15: on.schedule[0]: 'factors': 1 factor given, 2 to 4 make a comparison",
+        ),
+        (
+            "on: {schedule: [{cron: '0 3 * * *', factors: {a: vimage, b: 'x.y:0,1'}}]}",
+            "15: on.schedule[0]: 'factors': 'vimage' is no change of a kernel",
+        ),
+        (
+            "on: {schedule: [{cron: '0 3 * * *', factors: {a: 'file:x', b: 'x.y:0,1'}}]}",
+            "15: on.schedule[0]: 'factors': file:x is a file of a person who asks",
+        ),
         ("on: schedule", "15: on.schedule: should be a list, not"),
         ("concurrency: ci", "15: concurrency: should be a mapping of keys to values, not 'ci'"),
         ("concurrency: {cancel-in-progress: 1}", "15: concurrency.cancel-in-progress: should be"),

@@ -1,1 +1,1 @@
-"""Comparisons of two to sixteen variants: order of boots, verdict and report."""
+"""Comparisons of two to thirty-two variants: order of boots, verdict and report."""

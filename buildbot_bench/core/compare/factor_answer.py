@@ -45,7 +45,8 @@ class FactorAnswer:
 
     `main` are the effects of levels, averaged over the cells of the other factors, in logs; `at` is
     empty there. `best` is the best cell of those measured. `missing` are cells without a value;
-    what needs them is left out. `images` is the least number of images of any kernel.
+    what needs them is left out. `images` is the least number of images of any kernel. `method` says
+    how the figures come about, and what they leave open.
     """
 
     factors: Mapping[str, tuple[str, ...]]
@@ -56,3 +57,4 @@ class FactorAnswer:
     missing: tuple[str, ...]
     images: Count
     sentences: tuple[str, ...]
+    method: str

@@ -53,6 +53,7 @@ def factors(
         places=usable,
         sigma=sigma,
         luck=known.sigma_build,
+        confidence=confidence,
         quantile=float(stdtrit(df, 0.5 + confidence / 200)),
     ).answer()
 
@@ -82,6 +83,7 @@ class _Analysis:
     places: Mapping[Cell, int]
     sigma: float
     luck: float
+    confidence: float
     quantile: float
 
     def answer(self) -> FactorAnswer:
@@ -98,9 +100,28 @@ class _Analysis:
             missing=tuple(cell_label(self._named(cell)) for cell in missing),
             images=images,
             sentences=(),
+            method=" ".join(self._method(images)),
         )
-        shared = len({self._kernel(cell) for cell in self.places}) < len(self.places)
-        return replace(answer, sentences=tuple(_sentences(answer, self.values, shared=shared)))
+        return replace(answer, sentences=tuple(_sentences(answer, self.values)))
+
+    def _method(self, images: int) -> Iterator[str]:
+        """How the figures come about, and what one image of each kernel leaves open."""
+        yield (
+            f"An effect of a factor is a ratio of medians, with a {self.confidence:g} % interval"
+            " of its own."
+        )
+        if len({self._kernel(cell) for cell in self.places}) < len(self.places):
+            yield (
+                "Combinations that differ in tunables alone boot the same images: luck with layout"
+                " is part of what a change of the kernel does. It is not part of what a tunable"
+                " does, or of how a change of the kernel depends on a tunable."
+            )
+        if images == 1:
+            yield (
+                "Each kernel has one image, which leaves open how much of what a change of the"
+                " kernel does is luck with its layout. The intervals take images of unchanged code"
+                f" to differ by {size(self.luck)}."
+            )
 
     def _simple(self) -> Iterator[SimpleEffect]:
         for number, (name, levels) in enumerate(self.levels.items()):
@@ -206,8 +227,8 @@ def _put(cell: Cell, number: int, level: str) -> Cell:
     return (*cell[:number], level, *cell[number + 1 :])
 
 
-def _sentences(answer: FactorAnswer, values: SeriesValues, *, shared: bool) -> Iterator[str]:
-    """What the factors do, which combination is best, and what is left open."""
+def _sentences(answer: FactorAnswer, values: SeriesValues) -> Iterator[str]:
+    """What the factors do, which combination is best, and which is missing."""
     better = values.metric.higher_is_better
     for name, (_, *levels) in answer.factors.items():
         for level in levels:
@@ -224,11 +245,6 @@ def _sentences(answer: FactorAnswer, values: SeriesValues, *, shared: bool) -> I
     yield f"The best combination is {cell_label(answer.best)}."
     for cell in answer.missing:
         yield f"{cell} is not measured: what needs it is left out."
-    if answer.images == 1 and not values.recorded:
-        yield (
-            "Each kernel has one image. Luck with its layout is part of what a change of the kernel"
-            " does." + (" It is not part of how that depends on a tunable." if shared else "")
-        )
 
 
 def _said(one: SimpleEffect, *, higher_is_better: bool) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 _IMIX_BITS = 2834.666667
 _WIDTH = 0.8  # of all boxes of a workload together, of the distance between workloads
 _COLOURS = ("#A00000", "#00A000", "#5060D0", "#F25900", "#7A3E9D", "#808000", "#008080", "#404040")
+_FILLS = ("", " fs pattern 5", " fs pattern 1", " fs pattern 2")
 
 
 def gnuplot_script(title: str, unit: str, images: Mapping[str, str]) -> str:
@@ -55,8 +56,8 @@ def _plot(images: Mapping[str, str], width: float) -> str:
         colour = _COLOURS[place % len(_COLOURS)]
         if place == 0:  # the names of the workloads, in the middle of their boxes
             drawn.append(f"{file} using 0:(0):xtic(1) with dots notitle")
-        # What has a colour for the second time is hatched.
-        fill = " fs pattern 5" if place >= len(_COLOURS) else ""
+        # What has a colour again is hatched.
+        fill = _FILLS[place // len(_COLOURS)]
         boxes = f"with boxes{fill} lc rgb '{colour}' title {_quoted(label)}"
         drawn.append(f"{file} using {x}:2 {boxes}")
         drawn.append(f"{file} using {x}:2:3:4 with yerrorbars lc rgb '{colour}' pt 1 notitle")

@@ -204,7 +204,7 @@ class SeriesReport:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ComparisonReport:
-    """All of a comparison; of its two to sixteen `variants` the base is the first.
+    """All of a comparison; of its two to thirty-two `variants` the base is the first.
 
     `iterations` are boots of each variant's first image, and the most of each further one; there
     are at most `images` of each variant. `confidence` is in percent, `min_effect` a fraction.

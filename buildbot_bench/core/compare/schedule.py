@@ -1,4 +1,4 @@
-"""The order in which the boots of two to sixteen variants alternate.
+"""The order in which the boots of two to thirty-two variants alternate.
 
 A pass boots each variant once; a round is a pass and the same pass backwards, so that an even drift
 of the lab (temperature) falls on all variants alike: A B B A A B B A …, of three A B C C B A, then
@@ -27,10 +27,11 @@ from buildbot_bench.core.contrast.needed import (
     images_needed,
     next_of_each,
 )
+from buildbot_bench.core.limits import MOST_VARIANTS
 from buildbot_bench.core.model.learn import learn
 from buildbot_bench.core.model.noise import Noise
 
-MIN_VARIANTS, MAX_VARIANTS = 2, 16
+MIN_VARIANTS, MAX_VARIANTS = 2, MOST_VARIANTS
 
 ImageBoots = Mapping[int, int]
 """How many boots of each image of a variant, by the image's number; the first one's is 0."""

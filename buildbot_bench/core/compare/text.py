@@ -92,6 +92,22 @@ def headline(report: ComparisonReport) -> str:
     )
 
 
+def subject(report: ComparisonReport) -> str:
+    """The subject of a mail: `[bench] patch x simple_tx at r5: forwarding: 2 worse, 1 better`."""
+    base = report.variants[0].variant.partition("+")[0]
+    names = next((one.factors.factors for one in report.series if one.factors), ())
+    what = f"{' x '.join(names)} at {base}" if names else report.title
+    return f"[bench] {what}: {outcome(report) or 'nothing was measured'}"
+
+
+def factor_lines(report: ComparisonReport) -> Iterator[str]:
+    """What the factors do, with where where there are several series."""
+    for series in report.series:
+        where = f"{series.testbed}: " if len(report.series) > 1 else ""
+        told = series.factors.sentences if series.factors else ()
+        yield from (f"{where}{line}" for line in told)
+
+
 def _legend(report: ComparisonReport) -> list[str]:
     """What each variant is, where its label does not say so."""
     return [
@@ -104,6 +120,7 @@ def _legend(report: ComparisonReport) -> list[str]:
 def _method(report: ComparisonReport) -> Iterator[str]:
     yield report.order
     yield report.drift
+    yield from dict.fromkeys(one.factors.method for one in report.series if one.factors)
     if report.tests > 1:
         yield (
             "p is Student's. p (Holm) is that of the model of noise, which holds at every look, "

@@ -9,11 +9,10 @@ from buildbot_bench.core.compare.schedule import MAX_VARIANTS, MIN_VARIANTS
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.legible import one_line, quoted
+from buildbot_bench.core.limits import MOST_LABEL
 from buildbot_bench.core.report.words import count
 from buildbot_bench.core.sample import Metric, NoiseClass
 from buildbot_bench.core.wire import RECORDED_BOOTS
-
-MOST_LABEL = 60
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -167,6 +167,8 @@ def _without_culprit(
 
 def _with_fix(summary: tuple[str, str], setting: Setting) -> tuple[str, str]:
     what, sure = summary
+    if setting.tunables:
+        sure = f"{sure} Each boot had {setting.tunables} set."
     return what, sure if setting.carried is None else f"{sure} {words.applied_fix(setting.carried)}"
 
 
@@ -200,6 +202,8 @@ def _commands(
     """Prove the step again, search the whole range again, and get every figure of this search."""
     where = ["--testbed", setting.testbed, "--workload", setting.workload]
     where += ["--with", setting.carried.fix] if setting.carried else []
+    for tunable in setting.tunables.split():
+        where += ["--tunable", tunable]
     pairs = [] if headline is None else [(headline.old, headline.new)]
     pairs.append((between.old, between.new))
     searches = [["bench-bisect", old.label, new.label, *where] for old, new in pairs]

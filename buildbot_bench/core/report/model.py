@@ -69,7 +69,8 @@ class Setting:
     `confidence` is Student's t's, in percent, one of ministat's; `min_effect` and `error` (the
     accepted probability of a wrong answer) are fractions. `url` is the search's page; `operator`
     a person's address, may be empty. `branch` is empty where the farm watches but one. `item` is
-    what is measured, by which the report chooses its words.
+    what is measured, by which the report chooses its words. `tunables` are set before the traffic:
+    `a.b=1 c.d=2`.
     """
 
     testbed: str
@@ -86,6 +87,7 @@ class Setting:
     branch: str = ""
     item: ItemUnderTest = ItemUnderTest.KERNEL
     links: Links = NO_LINKS
+    tunables: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

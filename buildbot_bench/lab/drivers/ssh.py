@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision
+from buildbot_bench.core.metric import NDR
 from buildbot_bench.core.profile.model import Profile
 from buildbot_bench.core.run_logs import RunLogs, join_logs
 from buildbot_bench.lab.driver import Blast, CheckFinding, unheard
@@ -33,11 +34,13 @@ from buildbot_bench.lab.hardware.install import (
     upgrade,
 )
 from buildbot_bench.lab.hardware.life import Life, set_tunables, verify_image, verify_kernel
+from buildbot_bench.lab.hardware.loss import NothingPassed, offered
 from buildbot_bench.lab.hardware.reboot import KernelFault, RemoteMachine
 from buildbot_bench.lab.hardware.remote import NO_DEBUGGER, Remote, Unreachable
 from buildbot_bench.lab.hardware.settings import ConsoleSettings, SshSettings
 from buildbot_bench.lab.hardware.switchboard import Switchboard
 from buildbot_bench.lab.hardware.traffic import Blaster
+from buildbot_bench.lab.loss_search import LossSettings, library_finding, search_rates
 from buildbot_bench.lab.quality import FitRun, Flaw, UnfitRun, judge_run
 
 _TRAFFIC_SAID = 4096  # characters, a minute of pkt-gen's; there is room for 16,384 of all
@@ -73,7 +76,9 @@ class SshDriver:
     def check(self) -> list[CheckFinding]:
         """What is missing in testbeds.toml, and then on each machine."""
         try:
-            return check_testbed(self._settings, self._reach, self._ledger.lying())
+            findings = check_testbed(self._settings, self._reach, self._ledger.lying())
+            searches = any(one.loss is not None for one in self._settings.workloads.values())
+            return [*findings, library_finding()] if searches else findings
         finally:
             self._switchboard.close()
 
@@ -144,13 +149,15 @@ class SshDriver:
                 verify_kernel(self._dut, self._settings.dut, archive)
 
     def blast(self, workload: str) -> Blast:
-        """Send the workload's traffic once; the value is in pps."""
+        """Send the workload's traffic once; the value is in pps.
+
+        Of a workload with `loss`, search the rates at which it loses nothing, and little.
+        """
         facts = self._facts_of_the_boot()
+        if (loss := self._settings.workloads[workload].loss) is not None:
+            return self._rates(workload, loss, facts)
         logs = self._run(workload)
-        alive = self._machine().look()
-        if alive is None or self._boot is None or not alive.same_boot(self._boot):
-            panic = panic_in(self._console.recent())
-            self._blame("the kernel did not outlive the traffic" + (f" ({panic})" if panic else ""))
+        self._require_alive()
         match verdict := self._judge(logs, workload):
             case FitRun(value_pps=value, remark=remark):
                 self._siblings.append(value)
@@ -161,6 +168,38 @@ class SshDriver:
             case UnfitRun(flaw=Flaw.FAR, value_pps=float() as value):
                 self._siblings.append(value)
         raise InfraError(verdict.reason)
+
+    def _rates(self, workload: str, loss: LossSettings, facts: dict[str, str]) -> Blast:
+        """The rates without loss of the booted kernel, with their bounds as facts."""
+        settings = self._settings
+        traffic = settings.traffic_of(workload)
+        self._tell("traffic at several rates")
+        self._blaster.forget()
+        offer = offered(self._blaster, settings, traffic, self._dut)
+        try:
+            found = search_rates(offer, loss, most_pps=traffic.load_pps)
+        except NothingPassed:
+            self._require_alive()
+            self._blame_for_no_traffic(workload, "no packet arrived")
+        except InfraError:
+            self._require_alive()  # else the kernel is to blame, and not what it left undone
+            raise
+        self._require_alive()
+        values = {
+            unit: rate.value_pps for unit, rate in found.rates.items() if rate.value_pps is not None
+        }
+        if NDR.unit not in values:
+            self._blame(f"the kernel loses packets even at {loss.least_pps:.0f} pps")
+        bounds = {unit: str(rate) for unit, rate in found.rates.items()}
+        cost = {"trials": f"{len(found.trials)} in {found.seconds:.0f} s"}
+        return Blast(values=values, log=found.log, facts=facts | bounds | cost)
+
+    def _require_alive(self) -> None:
+        """See that the DUT did not reboot meanwhile."""
+        alive = self._machine().look()
+        if alive is None or self._boot is None or not alive.same_boot(self._boot):
+            panic = panic_in(self._console.recent())
+            self._blame("the kernel did not outlive the traffic" + (f" ({panic})" if panic else ""))
 
     def counter(self) -> str:
         """The event that testbeds.toml names."""

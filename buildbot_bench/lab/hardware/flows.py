@@ -35,7 +35,8 @@ class PktgenTraffic:
     `frame_bytes` counts the CRC, as RFC 2544 does. `offered_pps` is what all senders together
     bring about with the smallest frames; `link_mbps` is the speed of the DUT's ports. A family
     `dual` gives the senders IPv4 and IPv6 in turn. `sources` and `destinations` are pkt-gen's own
-    ranges, instead of a preset's; `wait_link_s` is how long pkt-gen waits for its port.
+    ranges, instead of a preset's; `wait_link_s` is how long pkt-gen waits for its port. Senders
+    that are `paced` hold their rate by themselves; others send as fast as they can.
     """
 
     flows: str = "2k"
@@ -48,6 +49,7 @@ class PktgenTraffic:
     sources: str = ""
     destinations: str = ""
     pkt_gen: str = "pkt-gen"
+    paced: bool = False
 
     def __post_init__(self) -> None:
         if self.flows not in PRESETS:
@@ -100,7 +102,8 @@ class PktgenTraffic:
         length = max(self.frame_bytes, _LEAST_BYTES[family]) - _CRC_BYTES
         command = [self.pkt_gen, "-N", "-f", "tx", "-i", interface, "-n", str(self.packets(of))]
         command += ["-l", str(length), _FLAGS[family], "-d", destination, "-D", dut_mac]
-        return [*command, "-s", source, "-S", mac, "-w", str(self.wait_link_s)]
+        command += ["-s", source, "-S", mac, "-w", str(self.wait_link_s)]
+        return [*command, "-R", str(max(1, round(self.load_pps / of)))] if self.paced else command
 
     def receive(self, interface: str) -> list[str]:
         """The receiver's command; it ends by itself when the traffic does."""

@@ -1,13 +1,14 @@
 """The settings of a hardware testbed in testbeds.toml."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.lab.hardware.flows import PktgenTraffic
+from buildbot_bench.lab.loss_search import LossSettings
 from buildbot_bench.lab.power import Power
 from buildbot_bench.lab.tables import LocalCommand
 
@@ -172,7 +173,8 @@ class WorkloadSettings:
     the next workload, which may have none; or it holds `dut/`, and `reference/` for a reference
     endpoint. Its file `workload.toml` may say the other keys. The DUT is ready when each command of
     `ready`, run on it, succeeds; with a `firewall`, when a rule of that one has counted packets
-    meanwhile as well. `traffic` stands in for the testbed's.
+    meanwhile as well. `traffic` stands in for the testbed's. With `loss` the workload's value is
+    the rate at which no packet is lost, up to the traffic's `offered_pps`.
     """
 
     FILE_IN: ClassVar = ("configs", "workload.toml")
@@ -181,6 +183,7 @@ class WorkloadSettings:
     ready: tuple[Command, ...] = ()
     firewall: str = ""
     traffic: PktgenTraffic | None = None
+    loss: LossSettings | None = None
 
     def __post_init__(self) -> None:
         if self.firewall and self.firewall not in FIREWALLS:
@@ -219,7 +222,8 @@ class ProfileSettings:
 class Limits:
     """How long is waited, in seconds, and how often the power is taken away in one boot.
 
-    A host whose ssh answers no keep-alive for three times `keep_alive_s` is gone.
+    A host whose ssh answers no keep-alive for three times `keep_alive_s` is gone. A receiver that
+    is to count to the end has `drain_s` for it.
     """
 
     connect_s: float = 15.0
@@ -231,6 +235,7 @@ class Limits:
     poll_s: float = 2.0
     receiver_s: float = 30.0
     margin_s: float = 30.0
+    drain_s: float = 10.0
     power_cycles: int = 2
 
 
@@ -255,8 +260,10 @@ class SshSettings:
     limits: Limits = field(default_factory=Limits)
 
     def traffic_of(self, workload: str) -> PktgenTraffic:
-        """The traffic of a workload: its own, or the testbed's."""
-        return self.workloads[workload].traffic or self.traffic
+        """The traffic of a workload: its own, or the testbed's; at most so much, if it is paced."""
+        own = self.workloads[workload]
+        traffic = own.traffic or self.traffic
+        return traffic if own.loss is None else replace(traffic, paced=True)
 
     def transmit(self, traffic: PktgenTraffic, sender: int) -> list[str]:
         """The command of a sender, counted from 0, its own flags last."""

@@ -29,10 +29,12 @@ class Blaster:
         self._logs = logs
         self._processes: dict[str, RemoteProcess] = {}
 
-    def run(self, traffic: PktgenTraffic) -> RunLogs:
-        """Blast once; the logs of all."""
+    def run(self, traffic: PktgenTraffic, *, to_the_end: bool = False) -> RunLogs:
+        """Blast once; the logs of all. `to_the_end` lets the receiver end and count by itself."""
         receiver, senders = self._begin(traffic)
         _await_senders(senders, traffic.duration_s + self._settings.limits.margin_s)
+        if to_the_end:  # pkt-gen -W ends a second after the last packet; a deaf one never does
+            receiver.wait_until(receiver.ended, self._settings.limits.drain_s)
         logs = self._stopped_logs(receiver, senders)
         for process, log in zip(senders, logs.senders, strict=True):
             # pkt-gen itself ends with this status at an option that it does not take.

@@ -75,7 +75,10 @@ async def _of_same_series(
             new_position=alarm.new_position,
             repository=repository_of(branch),
         ):
-            if search.id not in but and explains(search, alarm.on(branch)):
+            # What changes with a tunable set explains nothing of the series without it.
+            if search.id in but or search.tunables:
+                continue
+            if explains(search, alarm.on(branch)):
                 return search
     return None
 
@@ -171,7 +174,12 @@ class Recoveries:
         )
         # What was expected, or noise, is over by what people said of it.
         over = await said_settled(self._farm)
-        slower = [one for one in found if one.recovery is None and one.id not in over]
+        slower = [
+            one
+            for one in found
+            # Of a search with tunables the history of the series says nothing.
+            if one.recovery is None and not one.tunables and one.id not in over
+        ]
         better = await self._farm.store.judgements(state=JudgementState.IMPROVEMENT)
         self._better: dict[tuple[str, str], list[JudgementRow]] = {}
         for row in sorted(better, key=lambda row: row.new_position):

@@ -237,6 +237,7 @@ class Boots:
                 reason=reason,
                 priority=priority,
                 search_id=search.id,
+                tunables=search.tunables,
                 serial=serial,
             ),
         )

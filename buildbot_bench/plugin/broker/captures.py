@@ -74,6 +74,7 @@ class CaptureRequests:
                 image_id=(await ask_image(self._farm, built)).id,
                 testbed=search.testbed,
                 workload=search.workload,
+                tunables=search.tunables,
                 search_id=search.id,
                 now=self._farm.now(),
             )

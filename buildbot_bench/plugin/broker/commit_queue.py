@@ -247,7 +247,8 @@ class Schedules:
     async def advance(self) -> None:
         """Ask for what is due by now."""
         for schedule in self._farm.workflow.on.schedule:
-            await self._advance(schedule)
+            if not schedule.factors:
+                await self._advance(schedule)
 
     async def _advance(self, schedule: Schedule) -> None:
         store = self._farm.store

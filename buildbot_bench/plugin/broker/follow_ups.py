@@ -196,6 +196,7 @@ class Remeasuring:
                 requester=mark.author,
                 fix_sha=doubted.fix_sha,
                 fix_patch=doubted.fix_patch,
+                tunables=doubted.tunables,
             ),
             now=self._farm.now(),
         )
@@ -212,6 +213,7 @@ class Remeasuring:
                     reason=ProbeReason.SEARCH,
                     priority=Priority.SEARCH,
                     search_id=search.id,
+                    tunables=search.tunables,
                     name=f"mark {mark.id}: position {position}",
                 ),
             )

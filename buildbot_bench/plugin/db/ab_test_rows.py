@@ -64,7 +64,8 @@ class NewAbTest:
 
     `series` are pairs of testbed and workload. There are at most `images` of each variant, and no
     further one is booted more often than the first. `limited`: who pays for it may have no more
-    than `untrusted` in bench.yml allows.
+    than `untrusted` in bench.yml allows. `key` is that of one that bench.yml asks for: there is no
+    second one.
     """
 
     variants: Sequence[AbTestVariant]
@@ -77,6 +78,7 @@ class NewAbTest:
     images: int = 1
     priority: PersonPriority = PersonPriority.NORMAL
     limited: bool = False
+    key: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

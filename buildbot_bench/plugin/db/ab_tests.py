@@ -26,6 +26,7 @@ from buildbot_bench.plugin.db.schema import (
     ITERATION,
     PATCH,
     PROBE,
+    REPORT,
     SEARCH,
 )
 from buildbot_bench.plugin.db.sql import (
@@ -184,6 +185,29 @@ def change_ab_test(
         return None
     _add_variants(conn, row.id, more, first=len(row.variants))
     return ab_test(conn, row.id)
+
+
+def scheduled_ab_tests(conn: sa.Connection, prefix: str) -> list[AbTestRow]:
+    """The comparisons that bench.yml asked for under keys that begin so, newest first."""
+    begins = AB_TEST.c.key.startswith(prefix, autoescape=True)
+    return _with_variants(conn, sa.select(AB_TEST).where(begins).order_by(AB_TEST.c.id.desc()))
+
+
+# How the keys of the mails of comparisons begin.
+COMPARISON_KEY = "comparison:"
+
+
+def untold_ab_tests(conn: sa.Connection, ended_since: float) -> list[AbTestRow]:
+    """Those of bench.yml that ended since then by themselves and have no mail, oldest first."""
+    key = sa.literal(COMPARISON_KEY) + sa.cast(AB_TEST.c.id, sa.Text)
+    written = sa.select(REPORT.c.id).where(REPORT.c.key == key)
+    query = sa.select(AB_TEST).where(
+        AB_TEST.c.key.is_not(None),
+        AB_TEST.c.state.in_([AbTestState.DONE, AbTestState.UNTESTABLE, AbTestState.FAILED]),
+        AB_TEST.c.ended_at >= ended_since,
+        ~written.exists(),
+    )
+    return _with_variants(conn, query.order_by(AB_TEST.c.id))
 
 
 def iterations_of_ab_test(conn: sa.Connection, ab_test_id: int) -> list[IterationRow]:

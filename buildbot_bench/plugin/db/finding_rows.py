@@ -173,7 +173,8 @@ class NewSearch(SeriesRange):
     """A search that is asked for: over (old, new] on a testbed and workload.
 
     `key` names what asked, so that it asks once; None: each is another search. `claimed` is the
-    effect that started it; `fix_sha` and `fix_patch` are carried along. One of kind `build` is of
+    effect that started it; `fix_sha` and `fix_patch` are carried along, and `tunables` set before
+    the traffic. One of kind `build` is of
     all testbeds: its testbed and workload are empty. `higher_is_better` is None where the unit
     alone says it.
     """
@@ -188,6 +189,7 @@ class NewSearch(SeriesRange):
     forecast: Any = None
     fix_sha: Sha | None = None
     fix_patch: Digest | None = None
+    tunables: str = ""
     kind: SearchKind = SearchKind.EFFECT
     priority: PersonPriority = PersonPriority.NORMAL
     higher_is_better: bool | None = None

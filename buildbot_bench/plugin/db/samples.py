@@ -199,10 +199,20 @@ def samples_of_images(
     workload: str,
     unit: str | None = None,
     epoch: str | None = None,
+    tunables: str = "",
 ) -> list[Sample]:
-    """The samples of certain images, patched variants among them, as `samples` gives them."""
+    """The samples of certain images, patched variants among them, as `samples` gives them.
+
+    Those of boots with exactly these tunables.
+    """
     return _samples(
-        conn, IMAGE.c.id.in_(image_ids), testbed=testbed, workload=workload, unit=unit, epoch=epoch
+        conn,
+        IMAGE.c.id.in_(image_ids),
+        testbed=testbed,
+        workload=workload,
+        unit=unit,
+        epoch=epoch,
+        tunables=tunables,
     )
 
 
@@ -213,6 +223,7 @@ def _conditions(
     workload: str,
     unit: str | None,
     epoch: str | None,
+    tunables: str,
 ) -> list[sa.ColumnElement[bool]]:
     # The images are chosen apart from the join: SQLite, which keeps no statistics, would else
     # read all that was ever measured on the testbed.
@@ -220,7 +231,7 @@ def _conditions(
         ITERATION.c.testbed == testbed,
         ITERATION.c.workload == workload,
         # What was measured with a tunable set says nothing of the kernel as it is.
-        ITERATION.c.tunables == "",
+        ITERATION.c.tunables == tunables,
         ITERATION.c.image_id.in_(sa.select(IMAGE.c.id).where(chosen)),
         ~in_doubt(),
         ~of_control(testbed),
@@ -242,6 +253,7 @@ def _samples(
     workload: str,
     unit: str | None,
     epoch: str | None,
+    tunables: str = "",
 ) -> list[Sample]:
     query = sa.select(
         IMAGE.c.id,
@@ -254,7 +266,9 @@ def _samples(
         ITERATION.c.at_s,
         ITERATION.c.failure,
     ).select_from(_JOINED)
-    conditions = _conditions(chosen, testbed=testbed, workload=workload, unit=unit, epoch=epoch)
+    conditions = _conditions(
+        chosen, testbed=testbed, workload=workload, unit=unit, epoch=epoch, tunables=tunables
+    )
     rows = conn.execute(query.where(*conditions).order_by(*_IN_ORDER)).all()
     units = _units(rows, unit)
     groups: dict[tuple[int, str, str], list[sa.Row[Any]]] = {}

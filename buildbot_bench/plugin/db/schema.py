@@ -153,6 +153,7 @@ PATCH = table("bench_patch", PatchRow, sa.UniqueConstraint("digest"))
 AB_TEST = table(
     "bench_ab_test",
     AbTestRow,
+    sa.UniqueConstraint("key"),
     sa.Index(None, "state"),
     sa.Index(None, "requester"),
     given=("state",),

@@ -214,6 +214,8 @@ class BenchStore(PooledStore):
     add_ab_test = writing(ab_test_queries.add_ab_test)
     ab_test = reading(ab_test_queries.ab_test)
     ab_tests = reading(ab_test_queries.ab_tests)
+    scheduled_ab_tests = reading(ab_test_queries.scheduled_ab_tests)
+    untold_ab_tests = reading(ab_test_queries.untold_ab_tests)
     want_images = writing(ab_test_queries.want_images)
     images_of_ab_test = reading(ab_test_queries.images_of_ab_test)
     known_iterations = reading(ab_test_queries.known_iterations)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from email.message import EmailMessage
 
 from buildbot_bench.api.states import ProbeState, SearchState
 from buildbot_bench.core.cron import WEEK_S
@@ -197,7 +198,15 @@ async def keep_mail(
     search_id: int | None = None,
 ) -> None:
     """Put a mail, of a search if there is one, into the outbox unless there is one of this key."""
-    message = compose_notice(notice, envelope, pictures)
+    await keep_message(
+        farm, key, envelope, compose_notice(notice, envelope, pictures), search_id=search_id
+    )
+
+
+async def keep_message(
+    farm: Farm, key: str, envelope: Envelope, message: EmailMessage, *, search_id: int | None = None
+) -> None:
+    """Put a composed mail into the outbox unless there is one of this key."""
     await farm.store.add_mail(
         key,
         message_id=envelope.message_id,

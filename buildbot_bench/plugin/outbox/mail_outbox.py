@@ -24,6 +24,7 @@ from buildbot_bench.plugin.outbox.operator_mails import SilenceWatch, write_brok
 from buildbot_bench.plugin.outbox.search_mail import write_search_mail
 from buildbot_bench.plugin.outbox.summary_mails import (
     write_breakages,
+    write_comparisons,
     write_digest,
     write_recoveries,
     write_undecided,
@@ -205,6 +206,7 @@ class MailOutbox(Outbox[ReportRow]):
         for write in (
             write_breakages,
             write_recoveries,
+            write_comparisons,
             write_undecided,
             write_digest,
             write_quarantines,

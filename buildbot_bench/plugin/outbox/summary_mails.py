@@ -1,4 +1,4 @@
-"""Mails of breakages, recoveries and improvements, and the weekly digest."""
+"""Mails of breakages, recoveries and comparisons, and the weekly digest of improvements."""
 
 import hashlib
 from dataclasses import replace
@@ -11,20 +11,23 @@ from buildbot_bench.core.errors import BenchError
 from buildbot_bench.core.report.incident_mails import BreakageReport
 from buildbot_bench.core.report.model import Report
 from buildbot_bench.core.report.opinions import OpinionKind
+from buildbot_bench.plugin.db.ab_tests import COMPARISON_KEY
 from buildbot_bench.plugin.db.finding_rows import ReportRow, SearchRow
 from buildbot_bench.plugin.db.outbox import RECOVERY_KEY
 from buildbot_bench.plugin.db.states import ReportState
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.outbox.farm_mail import NEWS_S, farm_envelope, keep_mail
+from buildbot_bench.plugin.farm.calculating import calculate
+from buildbot_bench.plugin.outbox.farm_mail import NEWS_S, farm_envelope, keep_mail, keep_message
 from buildbot_bench.plugin.outbox.search_mail import (
     particulars_of,
     recipients_among,
     write_search_mail,
 )
 from buildbot_bench.plugin.queries.breakage_views import breakage_report, recovery_report
+from buildbot_bench.plugin.queries.comparisons import ComparisonViews
 from buildbot_bench.plugin.queries.incidents import is_of_improvement
 from buildbot_bench.plugin.queries.reports import report_of
-from buildbot_bench.render.message import compose_digest
+from buildbot_bench.render.message import compose_comparison, compose_digest
 from buildbot_bench.render.mime import parse_address
 from buildbot_bench.workflow.settings import Mail
 
@@ -68,6 +71,16 @@ async def _write_recovery(farm: Farm, mail: Mail, search: SearchRow, first: Repo
         in_reply_to=first.message_id,
     )
     await keep_mail(farm, f"{RECOVERY_KEY}{search.id}", envelope, report)
+
+
+async def write_comparisons(farm: Farm, mail: Mail) -> None:
+    """Write the mail of each comparison that bench.yml asked for and that ended by itself."""
+    for ab_test in await farm.store.untold_ab_tests(farm.now() - NEWS_S):
+        report = await ComparisonViews(farm).report(ab_test)
+        envelope = farm_envelope(farm, mail, mail.to, f"comparison.{ab_test.id}")
+        page = f"{farm.master.config.buildbotURL}#/bench/comparisons/{ab_test.id}"
+        message = await calculate(compose_comparison, report, envelope, page=page)
+        await keep_message(farm, f"{COMPARISON_KEY}{ab_test.id}", envelope, message)
 
 
 def _incident(mail: Mail, report: BreakageReport) -> str:

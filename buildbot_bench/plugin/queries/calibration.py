@@ -157,7 +157,7 @@ async def _culprits(farm: Farm, marks: list[MarkRow]) -> list[StatedVerdict]:
 
 async def _by_later_boots(farm: Farm, search: SearchRow, step: Step) -> LaterCheck | None:
     """What both sides of a step gave since the search ended, in one epoch of the lab."""
-    if search.fix_patch is not None or search.ended_at is None:
+    if search.fix_patch is not None or search.tunables or search.ended_at is None:
         return None
     places = (search.old_position + step.old, search.old_position + step.new)
     samples = await farm.store.samples(

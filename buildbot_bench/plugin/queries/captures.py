@@ -77,10 +77,11 @@ async def taken(farm: Farm, row: ProfileRow) -> TakenCapture | None:
 async def measured_too(farm: Farm, capture: TakenCapture) -> TakenCapture:
     """The capture with the level of its image on the series that it was taken on."""
     row = capture.row
-    if row.tunables:  # boots with a tunable are no boots of the image as it is
-        return capture
     found = await farm.store.samples_of_images(
-        image_ids=[row.image_id], testbed=row.testbed, workload=row.workload
+        image_ids=[row.image_id],
+        testbed=row.testbed,
+        workload=row.workload,
+        tunables=row.tunables,
     )
     newest = next((sample for sample in reversed(found) if sample.values), None)
     if newest is None:

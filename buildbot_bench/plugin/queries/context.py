@@ -80,7 +80,7 @@ async def _images(farm: Farm, search: SearchRow, inputs: SearchInputs) -> tuple[
         if (image.position - first, image.ordinal) in measured
     }
     for probe in await farm.store.probes_of(list(rows), search.testbed, search.workload):
-        if not probe.tunables:
+        if probe.tunables == search.tunables:
             rows[probe.image_id] += await farm.store.iterations_of_probe(probe.id)
     return tuple(
         _record(inputs.images[number], first, iterations) for number, iterations in rows.items()
@@ -172,8 +172,11 @@ async def _series(
 async def _later(
     farm: Farm, search: SearchRow, inputs: SearchInputs, tip: CommitRow
 ) -> tuple[Sample, ...]:
-    """What the search's own series measured behind the range, comparable with what lies in it."""
-    if not inputs.samples:
+    """What the search's own series measured behind the range, comparable with what lies in it.
+
+    Nothing of a search with tunables: the series is measured without them.
+    """
+    if not inputs.samples or search.tunables:
         return ()
     known = inputs.samples[0]
     samples = await farm.store.samples(

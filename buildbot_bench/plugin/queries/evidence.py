@@ -178,6 +178,7 @@ async def _samples(
         testbed=search.testbed,
         workload=search.workload,
         unit=search.unit or None,
+        tunables=search.tunables,
     )
     return found
 

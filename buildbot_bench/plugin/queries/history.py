@@ -280,7 +280,7 @@ async def marks_of(farm: Farm, testbed: str, workload: str, branch: str) -> list
     culprits = {
         mark.position: mark
         for search in reversed(searches)
-        if search.state == SearchState.FOUND
+        if search.state == SearchState.FOUND and not search.tunables
         for mark in await culprits_of(farm, search)
         if is_on(line, search.branch, mark.position)
     }

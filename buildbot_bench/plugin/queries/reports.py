@@ -203,5 +203,6 @@ def _setting(farm: Farm, search: SearchRow, inputs: SearchInputs, item: ItemUnde
         url=f"{farm.master.config.buildbotURL}#/bench/searches/{search.id}",
         operator=(mail.reply_to or "") if mail else "",
         item=item,
+        tunables=search.tunables,
         links=farm.workflow.pages_of_commits(search.repository),
     )

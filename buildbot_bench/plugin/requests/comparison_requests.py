@@ -91,9 +91,14 @@ class ComparisonRequests:
         self._farm = farm
 
     async def start(
-        self, question: ComparisonQuestion, requester: str, *, trusted: bool = True
+        self,
+        question: ComparisonQuestion,
+        requester: str,
+        *,
+        trusted: bool = True,
+        key: str | None = None,
     ) -> Json:
-        """Start one and say how many boots it takes.
+        """Start one and say how many boots it takes; one with a `key` is not started twice.
 
         The patches of somebody who is not trusted wait for approval, unless they are built already.
         Raises UsageError for a variant that cannot be understood, for two that are the same, for
@@ -119,6 +124,7 @@ class ComparisonRequests:
                 state=AbTestState.AWAITING if held else AbTestState.RUNNING,
                 priority=question.priority,
                 limited=not trusted,
+                key=key,
             ),
             now=self._farm.now(),
         )

@@ -9,6 +9,7 @@ from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.patch import check_patch
 from buildbot_bench.core.revision import Revision, RevisionRange
+from buildbot_bench.core.variant import parse_tunable, parse_variant, tunables_text
 from buildbot_bench.history import Fit
 from buildbot_bench.plugin.broker.ask import BuildTarget, ask_image, ask_probe, built_for
 from buildbot_bench.plugin.db.finding_rows import NewSearch
@@ -106,6 +107,7 @@ class SearchRequests:
             requester=requester,
             fix_sha=fix_sha,
             fix_patch=fix_patch,
+            tunables=_tunables(question),
             priority=question.priority,
         )
 
@@ -212,11 +214,18 @@ async def measure_more(farm: Farm, search_id: int, boots: MoreBoots) -> Json:
             reason=ProbeReason.PERSON,
             priority=Priority.PERSON,
             search_id=search.id,
+            tunables=search.tunables,
             name=f"person {uuid4().hex}",
         ),
     )
     farm.wake()
     return {"probeid": probe.id, "label": wanted.label}
+
+
+def _tunables(question: SearchQuestion) -> str:
+    """What is set before the traffic of each boot; as of a variant, each once and not too many."""
+    settings = (parse_tunable(one).setting for one in question.tunables)
+    return tunables_text(parse_variant("+sysctl:".join(["HEAD", *settings])).changes)
 
 
 def _within(farm: Farm, span: RevisionRange, revision: str, repository: str) -> Revision:

@@ -86,7 +86,7 @@ class FilesEndpoint(BenchEndpoint):
 
 @filtered_by(comparisonid=types.Integer(), state=types.String())
 class ComparisonResource(base.ResourceType):
-    """A comparison of two to sixteen variants."""
+    """A comparison of two to thirty-two variants."""
 
     name = "bench_comparison"
     plural = "comparisons"

@@ -107,7 +107,7 @@ if TYPE_CHECKING:
 _ALL_WIDTHS = 0.72  # of the boxes of one workload; the rest of the way to the next one is air
 # Okabe and Ito's, the base's and the new one's first; hatched when they begin anew.
 _COLOURS = (OLD, NEW, "#009e73", BAND, "#e69f00", "#cc79a7", "#f0e442", MUTED)
-_HATCHES = ("", "///")
+_HATCHES = ("", "///", "xxx", "...")
 _NAME_COLUMNS = 40  # letters of an image's name
 _LEGEND_COLUMNS = 4
 # Of a name in the legend, at 9 points, with the box and the air beside it; of a row of names.
@@ -132,7 +132,7 @@ def medians(
     title: str,
     form: Format = Format.PNG,
 ) -> bytes:
-    """The picture of the groups, left to right, as netbenches draws them; of at most 16 images.
+    """The picture of the groups, left to right, as netbenches draws them; of at most 32 images.
 
     At least one value must be there. The axis begins at 0, for a box's height is its value.
     """

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from buildbot_bench.core.compare.directory import result_files
 from buildbot_bench.core.compare.factors import factors
 from buildbot_bench.core.compare.model import ComparedVariant, SeriesValues
 from buildbot_bench.core.compare.report import compose_comparison
@@ -21,7 +22,7 @@ from buildbot_bench.core.sample import PPS
 
 PATCH, TUNABLE = "patch=D58513", "simple_tx=dev.igb.0.iflib.simple_tx:0,1"
 KERNELS = (0, 0, 1, 1)  # those without and with the patch
-LABELS = tuple(cells_of("main", [PATCH, TUNABLE], most=16).values())
+LABELS = tuple(cells_of("main", [PATCH, TUNABLE]).values())
 
 
 def series(values: Sequence[Sequence[float]], kernels: tuple[int, ...] = KERNELS, **more):
@@ -48,7 +49,7 @@ def of_archive(published: list[dict], tunable: str, workload: str) -> list[Seque
 
 
 def test_all_combinations_are_asked_for_and_the_base_has_the_first_levels():
-    assert cells_of("main", [PATCH, TUNABLE], most=16) == {
+    assert cells_of("main", [PATCH, TUNABLE]) == {
         "main+sysctl:dev.igb.0.iflib.simple_tx=0": "patch=without, simple_tx=0",
         "main+sysctl:dev.igb.0.iflib.simple_tx=1": "patch=without, simple_tx=1",
         "main+D58513+sysctl:dev.igb.0.iflib.simple_tx=0": "patch=with, simple_tx=0",
@@ -60,19 +61,20 @@ def test_all_combinations_are_asked_for_and_the_base_has_the_first_levels():
 @pytest.mark.parametrize(
     ("given_factors", "words"),
     [
-        (["a=D1"], "1 --factor given, 2 to 4"),
-        ([f"{name}=D{n}" for n, name in enumerate("abcde")], "5 --factor given"),
+        (["a=D1"], "1 factor given, 2 to 4"),
+        ([f"{name}=D{n}" for n, name in enumerate("abcde")], "5 factors given"),
         (["a=D1", "a=D2"], "a is there twice"),
         (["../a=D1", "b=D2"], "is no factor"),
         (["a=", "b=D2"], "is no factor"),
         (["a=D1", "b=x.y:1"], "no two or more values"),
         (["a=D1", "b=x.y:1,1"], "no two or more values"),
-        (["a=D1", "b=x.y:1,2,3,4,5,6,7,8,9"], "18 cells, and a comparison takes 16"),
+        (["a=x.x:0,1,2", f"b=x.y:{','.join(map(str, range(11)))}"], "33 combinations.* takes 32"),
+        ([f"{name * 20}=D{n}" for n, name in enumerate("abc")], "shorter names"),
     ],
 )
 def test_what_is_no_design_is_refused(given_factors, words):
     with pytest.raises(UsageError, match=words):
-        cells_of("main", given_factors, most=16)
+        cells_of("main", given_factors)
 
 
 def test_the_archives_percentages_come_out(published):
@@ -91,9 +93,9 @@ def test_the_archives_percentages_come_out(published):
     said = "\n".join(answer.sentences)
     assert "patch=with makes forwarding 45.6 % slower with simple_tx=0" in said
     assert "163.5 % faster with simple_tx=1" in said
-    # It says what one image of each kernel leaves open, and of what it does not.
-    assert "Luck with its layout is part of what a change of the kernel does" in said
-    assert "not part of how that depends on a tunable" in said
+    # The method says what one image of each kernel leaves open, and what it does not.
+    assert "leaves open how much of what a change of the kernel does is luck" in answer.method
+    assert "It is not part of what a tunable does, or of how a change" in answer.method
 
 
 def test_a_tunable_that_does_nothing_without_the_patch_is_told_so(published):
@@ -167,3 +169,20 @@ def test_the_report_says_it_in_text_and_in_a_comment(published):
     line = "The best combination is patch=with, simple_tx=1."
     assert f"\n{line}\n" in text(report)
     assert f"\n* {line}\n" in markdown(report)
+    (series_report,) = report.series
+    assert f"\n{series_report.factors.method}\n" in text(report)
+    # As the archive publishes it: a file for each combination.
+    files = result_files(report, [])
+    assert [*map(float, files["patch-with-simple_tx-1.forwarding.pps"].split())] == values[3]
+    assert sum(name.endswith(".pps") for name in files) == len(LABELS)
+    assert line in files["README.md"]
+
+
+def test_thirty_two_combinations_are_asked_for_and_a_missing_one_of_them_is_told():
+    labels = tuple(cells_of("main", ["a=D1", "b=x.b:0,1", "c=x.c:0,1", "d=x.d:0,1,2,3"]).values())
+    values = [(100.0 + n, 101.0 + n) for n in range(len(labels))]
+    values[17] = ()
+    answer = factors(series(values, kernels=(0,) * 16 + (1,) * 16), labels, confidence=95.0)
+    assert answer is not None
+    assert (len(labels), answer.missing) == (32, ("a=with, b=0, c=0, d=1",))
+    assert [(one.factor, one.level) for one in answer.main] == [("d", "2"), ("d", "3")]

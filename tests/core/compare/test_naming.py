@@ -14,8 +14,8 @@ def identity(name: str, **changed: str) -> Identity:
 @pytest.mark.parametrize(
     ("written", "labels", "complaint"),
     [
-        (["r1"], {}, "a comparison takes 2 to 16 variants, 1 given; as in `bench-compare"),
-        ([f"r{n}" for n in range(17)], {}, "takes 2 to 16 variants, 17 given"),
+        (["r1"], {}, "a comparison takes 2 to 32 variants, 1 given; as in `bench-compare"),
+        ([f"r{n}" for n in range(33)], {}, "takes 2 to 32 variants, 33 given"),
         (["r1", "r2", "r1"], {}, "r1 is there twice; name each variant once"),
         (["r1", "r2"], {"r9": "X"}, "'X' is for r9, which is not compared; label one of r1, r2"),
         (["r1", "r2"], {"r1": "X", "r2": "X"}, "r1 and r2 are both to be called 'X'; give one"),
@@ -36,8 +36,8 @@ def test_what_a_comparison_has_already_counts():
     check_written(["r3"], {"r3": "X"}, known=["r1", "r2"])
     with pytest.raises(UsageError, match="r2 is there twice"):
         check_written(["r2"], {}, known=["r1", "r2"])
-    with pytest.raises(UsageError, match="17 given"):
-        check_written(["r99"], {}, known=[f"r{n}" for n in range(16)])
+    with pytest.raises(UsageError, match="33 given"):
+        check_written(["r99"], {}, known=[f"r{n}" for n in range(32)])
     with pytest.raises(UsageError, match="label one of the new variants"):
         check_written([], {"r1": "X"}, known=["r1", "r2"])
 

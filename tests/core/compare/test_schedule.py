@@ -96,7 +96,7 @@ IMAGES = st.dictionaries(st.integers(1, 5), st.integers(1, 5), max_size=4)
 
 @st.composite
 def plans(draw) -> list[ImageBoots]:
-    """Two to sixteen variants, as many boots of each one's first image, and any further ones."""
+    """Two to thirty-two variants, as many boots of each one's first image, and any further ones."""
     variants, first = draw(VARIANTS), draw(st.integers(1, 8))
     return [{0: first} | draw(IMAGES) for _ in range(variants)]
 

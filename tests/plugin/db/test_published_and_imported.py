@@ -300,12 +300,12 @@ def test_a_fact_that_is_empty_is_told_as_that():
     assert "  - cpu: \n" in result_files(report_of([]), facts)["README.md"]
 
 
-def test_sixteen_variants_are_told_apart_in_gnuplots_graph():
-    labels = tuple(f"r{number}" for number in range(1, 17))
+def test_thirty_two_variants_are_told_apart_in_gnuplots_graph():
+    labels = tuple(f"r{number}" for number in range(1, 33))
     script = result_files(report_of([], labels=labels), [])["gnuplot.plt"]
     drawn = re.findall(r"with boxes(.*?) title '(r\d+)'", script)
     assert [label for _, label in drawn] == list(labels)
-    assert len({style for style, _ in drawn}) == 16
+    assert len({style for style, _ in drawn}) == 32
 
 
 def test_images_of_no_label_take_the_names_of_other_files():

@@ -1,4 +1,4 @@
-// One comparison of two to sixteen variants: each boot as a mark, the table, and ministat's blocks.
+// One comparison of two to thirty-two variants: each boot as a mark, the table, and ministat's blocks.
 
 import { act, isLoggedIn, usePolled } from "./api.js";
 import { Cancel } from "./cancel.js";
@@ -99,7 +99,9 @@ function Images({ series, labels, nouns }) {
 function SeriesReport({ series, labels, nouns }) {
   return h("section", { className: "series" },
     h(Changes, { series }),
-    series.factors && h("ul", null, series.factors.sentences.map((line) => h("li", { key: line }, line))),
+    series.factors && h("div", null,
+      h("ul", null, series.factors.sentences.map((line) => h("li", { key: line }, line))),
+      h("p", { className: "faint" }, series.factors.method)),
     h(Images, { series, labels, nouns }),
     h(Dots, { series, labels, nouns }),
     series.ministat.map((block) => h("pre", { key: block, tabIndex: 0 }, block)),

@@ -19,6 +19,7 @@ function Facts({ search, strip }) {
     ["from", h(Revision, { revision: search.old }), "wide"],
     ["to", h(Revision, { revision: search.new }), "wide"],
     ["on", h(SeriesLink, { series: search })],
+    search.tunables && ["with", search.tunables],
     search.kind !== "effect" && ["looks for", `what does not ${search.kind === "boot" ? search.nouns.iteration : search.kind}`],
     !search.report && search.breakage?.reason && ["it says", plain(search.breakage.reason), "wide"],
     search.recovery && ["closed", `works again since ${ended(search.recovery)}, ${moment(search.recovery.at)}`],
