@@ -1,11 +1,11 @@
 """Breakages and ends of incidents, as reports, pages and REST show them."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from buildbot_bench.core.incident.breakage import bracket, plan_breakage
 from buildbot_bench.core.incident.model import Breakage, BreakagePolicy, Ending, Trial, TrialOutcome
 from buildbot_bench.core.item import ItemUnderTest
+from buildbot_bench.core.json_model import Json
 from buildbot_bench.core.report.harmless import harmless
 from buildbot_bench.core.report.incident_mails import (
     BreakageReport,
@@ -26,8 +26,6 @@ from buildbot_bench.plugin.queries.breakages import (
 )
 from buildbot_bench.plugin.queries.commit_views import reviews_of
 from buildbot_bench.plugin.queries.evidence import item_of_search
-
-Json = dict[str, Any]
 
 
 def search_url(farm: Farm, search: SearchRow) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from typing import Any
 
 from buildbot_bench.api.answers import ComparisonSummary, HeldPatch, Nouns, VariantShown
 from buildbot_bench.api.states import AbTestState
@@ -16,7 +15,7 @@ from buildbot_bench.core.compare.model import (
 from buildbot_bench.core.compare.published import set_ups
 from buildbot_bench.core.compare.report import compose_comparison, outcome_of
 from buildbot_bench.core.compare.text import markdown, text
-from buildbot_bench.core.json_model import to_json
+from buildbot_bench.core.json_model import Json, to_json
 from buildbot_bench.core.model.noise import Noise
 from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.core.sharing import WaitForBuild, WaitForDecision, what_it_waits_for
@@ -40,8 +39,6 @@ from buildbot_bench.plugin.queries.compared_boots import (
 from buildbot_bench.plugin.queries.evidence import item_of_comparison
 from buildbot_bench.plugin.queries.history import read_series
 from buildbot_bench.plugin.queries.waits import Waits, waits
-
-Json = dict[str, Any]
 
 
 class ComparisonViews:

@@ -1,12 +1,12 @@
 """People's requests on searches: forecast, start, cancel, and more boots of a revision."""
 
 from itertools import count
-from typing import Any
 from uuid import uuid4
 
 from buildbot_bench.api.requests import MoreBoots, SearchQuestion
 from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.json_model import Json
 from buildbot_bench.core.patch import check_patch
 from buildbot_bench.core.revision import Revision, RevisionRange
 from buildbot_bench.history import Fit
@@ -33,8 +33,6 @@ from buildbot_bench.plugin.farm.series import (
 from buildbot_bench.plugin.queries.evidence import gather, relinks_of, span_of
 from buildbot_bench.plugin.queries.waits import expected, range_json
 from buildbot_bench.plugin.requests.variants import keep_patch
-
-Json = dict[str, Any]
 
 
 class SearchRequests:
