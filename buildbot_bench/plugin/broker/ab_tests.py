@@ -242,9 +242,7 @@ class FurtherImages:
         """One that runs is approved: so is what it needs. What was dropped it needs again."""
         for image in images:
             if image.state in {ImageState.HELD, ImageState.DROPPED}:
-                await self._farm.store.change(
-                    image, changed_at=self._farm.now(), state=ImageState.WANTED
-                )
+                await self._farm.change(image, state=ImageState.WANTED)
 
     async def are_awaited(
         self,

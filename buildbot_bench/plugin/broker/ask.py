@@ -72,9 +72,7 @@ async def ask_image(
         )
     if not approved or image.state not in _ASLEEP:
         return image
-    revived = await farm.store.change(
-        image, changed_at=farm.now(), state=ImageState.WANTED, attempt=0
-    )
+    revived = await farm.change(image, state=ImageState.WANTED, attempt=0)
     return revived or image
 
 
@@ -85,9 +83,7 @@ async def cancel_probes(
     for probe in probes:
         if probe.state not in OPEN_PROBES:
             continue
-        await farm.store.change(
-            probe, state=ProbeState.CANCELLED, failure=failure or probe.failure, ended_at=farm.now()
-        )
+        await farm.end(probe, ProbeState.CANCELLED, failure=failure or probe.failure)
         await call_off(farm, probe.brid, why)
 
 
@@ -182,9 +178,7 @@ class Capacity:
 
     async def _drop(self, image: ImageRow) -> None:
         """First in the tables: a master that dies in between lets the build end, and keeps it."""
-        dropped = await self.farm.store.change(
-            image, changed_at=self.farm.now(), state=ImageState.DROPPED, brid=None
-        )
+        dropped = await self.farm.change(image, state=ImageState.DROPPED, brid=None)
         if dropped is not None and image.brid is not None:
             await self.farm.master.data.control(
                 "cancel",

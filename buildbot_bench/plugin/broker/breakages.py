@@ -270,9 +270,7 @@ class Breakages:
         answer: Breakage | None = None,
         detail: str | None = None,
     ) -> None:
-        await self._farm.store.change(
-            search, state=state, breakage=answer, detail=detail, ended_at=self._farm.now()
-        )
+        await self._farm.end(search, state, breakage=answer, detail=detail)
 
 
 def _is_unknown(image: ImageRow) -> bool:

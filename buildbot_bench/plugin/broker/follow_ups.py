@@ -72,9 +72,7 @@ async def _judge_anew(farm: Farm, row: JudgementRow, mark: MarkRow) -> None:
     what = "withdrew what was said" if mark.kind is MarkKind.WITHDRAWN else f"says {mark.kind}"
     reason = f"{mark.author} {what}"
     verdict = replace(row.grounds, probes=(), reason=reason)
-    await farm.store.change(
-        row, changed_at=farm.now(), state=JudgementState.SUSPICION, verdict=verdict
-    )
+    await farm.change(row, state=JudgementState.SUSPICION, verdict=verdict)
 
 
 async def _end_open(farm: Farm, row: JudgementRow, mark: MarkRow) -> None:
@@ -145,7 +143,7 @@ async def search_for(
     # Judged anew, and a master that dies here finds it again.
     key, again = f"alarm:{judgement.id}", str(judgement.rounds)
     search = await search_of(farm, raised, key=key, branch=branch, again=again)
-    return await farm.store.change(judgement, changed_at=farm.now(), search_id=search.id)
+    return await farm.change(judgement, search_id=search.id)
 
 
 class Remeasuring:
@@ -226,9 +224,8 @@ class Remeasuring:
             return
         asked = [await self._boot(mark, row, image) for image in (before, judged) if image]
         known = row.verdict or VerdictGrounds(image=judged.id)
-        await store.change(
+        await self._farm.change(
             row,
-            changed_at=self._farm.now(),
             state=JudgementState.SUSPICION,
             verdict=replace(
                 known, probes=tuple(asked), reason=f"{mark.author} wants it measured again"

@@ -175,9 +175,8 @@ class Judging:
     ) -> None:
         change = verdict if isinstance(verdict, Suspicion | Alarm) else None
         marked = verdict.effect if isinstance(verdict, Nothing) else None
-        await self._farm.store.change(
+        await self._farm.change(
             row,
-            changed_at=self._farm.now(),
             state=state_of(verdict),
             rounds=row.rounds + 1,
             effect=change.effect if change else marked,

@@ -119,9 +119,7 @@ class ControlImages:
         """Let the commits that were measured in doubt be asked for again."""
         for probe in await self._farm.store.commits_measured_since(row.testbed, row.since_s):
             why = f"{row.testbed} was out of control: {row.reason}"
-            await self._farm.store.change(
-                probe, state=ProbeState.LOST, failure=why, ended_at=self._farm.now()
-            )
+            await self._farm.end(probe, ProbeState.LOST, failure=why)
 
     async def _judge(self, state: ControlState) -> None:
         lasting, newest = state.quarantine, state.chart.newest

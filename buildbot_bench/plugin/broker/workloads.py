@@ -26,7 +26,7 @@ async def revived(farm: Farm, image: ImageRow) -> ImageRow | None:
         return image
     there = {row.digest for row in await farm.store.artefacts()}
     state = ImageState.BUILT if image.digest in there else ImageState.WANTED
-    return await farm.store.change(image, changed_at=farm.now(), state=state, attempt=0)
+    return await farm.change(image, state=state, attempt=0)
 
 
 _LOG = Logger()

@@ -233,9 +233,7 @@ class ComparisonRequests:
             if image.state == ImageState.HELD:
                 held |= not trusted
             elif image.state == ImageState.FAILED:
-                await self._farm.store.change(
-                    image, changed_at=self._farm.now(), state=ImageState.WANTED, attempt=0
-                )
+                await self._farm.change(image, state=ImageState.WANTED, attempt=0)
         return held
 
     def _min_effect(self, wanted: Sequence[Series]) -> float:
