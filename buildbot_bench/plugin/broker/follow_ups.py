@@ -8,7 +8,7 @@ from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.plugin.broker.alarms import search_of
-from buildbot_bench.plugin.broker.ask import ask_image, ask_probe, built_for, cancel_probes
+from buildbot_bench.plugin.broker.ask import ask_boots, ask_image, built_for, cancel_probes
 from buildbot_bench.plugin.db.finding_rows import (
     JudgementRow,
     MarkRow,
@@ -17,14 +17,13 @@ from buildbot_bench.plugin.db.finding_rows import (
     SearchRow,
     VerdictGrounds,
 )
-from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest
+from buildbot_bench.plugin.db.rows import ImageRow
 from buildbot_bench.plugin.db.states import (
     ALARMS,
     OPEN_PROBES,
     OPEN_SEARCHES,
     JudgementState,
     MarkKind,
-    Priority,
     ProbeReason,
     SearchReason,
 )
@@ -200,18 +199,14 @@ class Remeasuring:
         span = await self._farm.git(span_of, self._farm, doubted)
         for position in doubted_positions(doubted, span):
             wanted = await built_for(self._farm, search, span.revisions[position])
-            await ask_probe(
+            await ask_boots(
                 self._farm,
-                ProbeRequest(
-                    image_id=(await ask_image(self._farm, wanted)).id,
-                    testbed=search.testbed,
-                    workload=search.workload,
-                    iterations=_BOOTS_AGAIN,
-                    reason=ProbeReason.SEARCH,
-                    priority=Priority.SEARCH,
-                    search_id=search.id,
-                    name=f"mark {mark.id}: position {position}",
-                ),
+                (await ask_image(self._farm, wanted)).id,
+                (search.testbed, search.workload),
+                ProbeReason.SEARCH,
+                _BOOTS_AGAIN,
+                search_id=search.id,
+                name=f"mark {mark.id}: position {position}",
             )
 
     async def _confirm_again(self, mark: MarkRow, row: JudgementRow) -> None:
@@ -233,18 +228,15 @@ class Remeasuring:
         )
 
     async def _boot(self, mark: MarkRow, row: JudgementRow, image: ImageRow) -> int:
-        probe = await ask_probe(
+        series, name = (row.testbed, row.workload), f"mark {mark.id}: image {image.id}"
+        probe = await ask_boots(
             self._farm,
-            ProbeRequest(
-                image_id=image.id,
-                testbed=row.testbed,
-                workload=row.workload,
-                iterations=_BOOTS_AGAIN,
-                reason=ProbeReason.CONFIRM,
-                priority=Priority.CONFIRM,
-                judgement_id=row.id,
-                name=f"mark {mark.id}: image {image.id}",
-            ),
+            image.id,
+            series,
+            ProbeReason.CONFIRM,
+            _BOOTS_AGAIN,
+            judgement_id=row.id,
+            name=name,
         )
         return probe.id
 

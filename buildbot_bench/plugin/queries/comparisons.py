@@ -21,7 +21,7 @@ from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.core.sharing import WaitForBuild, WaitForDecision, what_it_waits_for
 from buildbot_bench.core.variant import parse_recipe
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
-from buildbot_bench.plugin.db.rows import ImageRow, IterationRow
+from buildbot_bench.plugin.db.rows import ImageRow, IterationRow, SeriesName
 from buildbot_bench.plugin.db.states import OPEN_PROBES, UNBUILT, ImageState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate
@@ -29,7 +29,6 @@ from buildbot_bench.plugin.farm.series import branch_of_commit, first_branch, is
 from buildbot_bench.plugin.queries.captures import flame_graphs_of
 from buildbot_bench.plugin.queries.compared_boots import (
     KnownImages,
-    SeriesName,
     boots_done,
     boots_of,
     known_images,

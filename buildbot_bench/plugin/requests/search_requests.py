@@ -10,12 +10,10 @@ from buildbot_bench.core.json_model import Json
 from buildbot_bench.core.patch import check_patch
 from buildbot_bench.core.revision import Revision, RevisionRange
 from buildbot_bench.history import Fit
-from buildbot_bench.plugin.broker.ask import BuildTarget, ask_image, ask_probe, built_for
+from buildbot_bench.plugin.broker.ask import BuildTarget, ask_boots, ask_image, built_for
 from buildbot_bench.plugin.db.finding_rows import NewSearch
-from buildbot_bench.plugin.db.rows import ProbeRequest
 from buildbot_bench.plugin.db.states import (
     ImageState,
-    Priority,
     ProbeReason,
     SearchKind,
     SearchReason,
@@ -198,20 +196,15 @@ async def measure_more(farm: Farm, search_id: int, boots: MoreBoots) -> Json:
     span = await farm.git(span_of, farm, search)
     revision = await farm.git(_within, farm, span, boots.revision, search.repository)
     wanted = await built_for(farm, search, revision)
-    probe = await ask_probe(
+    image = await ask_image(farm, wanted, await _ordinal(farm, wanted, fresh=boots.fresh))
+    probe = await ask_boots(
         farm,
-        ProbeRequest(
-            image_id=(
-                await ask_image(farm, wanted, await _ordinal(farm, wanted, fresh=boots.fresh))
-            ).id,
-            testbed=search.testbed,
-            workload=search.workload,
-            iterations=boots.iterations,
-            reason=ProbeReason.PERSON,
-            priority=Priority.PERSON,
-            search_id=search.id,
-            name=f"person {uuid4().hex}",
-        ),
+        image.id,
+        (search.testbed, search.workload),
+        ProbeReason.PERSON,
+        boots.iterations,
+        search_id=search.id,
+        name=f"person {uuid4().hex}",
     )
     farm.wake()
     return {"probeid": probe.id, "label": wanted.label}
