@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 MAGIC = b"\x7fELF"
-NOBITS = 8  # a section that takes no room in the file
+SYMBOLS, NOTES, NOBITS = 2, 7, 8  # kinds of sections; the last takes no room in the file
+NO_TYPE, FUNCTION, FILE = 0, 2, 4  # kinds of symbols
 ALLOCATED, EXECUTABLE = 2, 4  # flags: in memory when it runs; instructions
 
 _LONGEST_NAME = 256
@@ -21,10 +22,8 @@ _MOST_CLAIMED = 2  # times the file's size
 # Where the header has e_shoff, e_shentsize, e_shnum and e_shstrndx; and a section's header: name,
 # type, flags, address, offset, size, link. For 32 bits and for 64.
 _HEADER = {1: (32, "I", 46, "7I"), 2: (40, "Q", 58, "2I4QI")}
-
-_SYMTAB, _STT_FILE = 2, 4
-# Of a symbol: its size, and where its kind stands; its name's place is the first word.
-_SYMBOL = {1: (16, 12), 2: (24, 4)}
+_ORDER = {1: "<", 2: ">"}
+_SYMBOL = {1: "IIIBBH", 2: "IBBHQQ"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -84,24 +83,28 @@ def source_names(data: bytes) -> frozenset[str]:
     found = sections(data)
     names: set[bytes] = set()
     for table in found:
-        if table.kind == _SYMTAB and table.link < len(found):
+        if table.kind == SYMBOLS and table.link < len(found):
             texts = data[found[table.link].span]
-            names.update(_texts_of_files(data, table, texts))
+            starts = [start for start, kind, _, _ in symbols(data, table) if kind == FILE]
+            names.update(texts[at : texts.find(b"\0", at, at + _LONGEST_NAME)] for at in starts)
     return frozenset(name.rpartition(b"/")[2].decode(errors="replace") for name in names)
 
 
-def _texts_of_files(data: bytes, table: Section, texts: bytes) -> Iterator[bytes]:
-    size, info_at = _SYMBOL[data[4]]
-    order = {1: "<", 2: ">"}[data[5]]
-    for at in range(table.span.start, table.span.stop - size + 1, size):
-        if data[at + info_at] & 0xF == _STT_FILE:
-            (start,) = struct.unpack_from(f"{order}I", data, at)
-            yield texts[start : texts.find(b"\0", start, start + _LONGEST_NAME)]
+def symbols(data: bytes, table: Section) -> Iterator[tuple[int, int, int, int]]:
+    """Where each symbol's name begins among the texts, its kind, its section and its value."""
+    layout = struct.Struct(_ORDER[data[5]] + _SYMBOL[data[4]])
+    entries = data[table.span]
+    for entry in layout.iter_unpack(entries[: len(entries) // layout.size * layout.size]):
+        if data[4] == 1:
+            name, value, _, info, _, section = entry
+        else:
+            name, info, _, section, value, _ = entry
+        yield name, info & 0xF, section, value
 
 
 def _sections(data: bytes) -> Iterator[Section]:
     offset_at, word, counts_at, layout = _HEADER[data[4]]
-    order = {1: "<", 2: ">"}[data[5]]
+    order = _ORDER[data[5]]
     (table,) = struct.unpack_from(order + word, data, offset_at)
     size, count, names_at = struct.unpack_from(order + "3H", data, counts_at)
     headers = [struct.unpack_from(order + layout, data, table + i * size) for i in range(count)]
@@ -126,7 +129,6 @@ _MODULE, _VERSION = 2, 3  # kinds of metadata: MDT_MODULE, MDT_VERSION of sys/mo
 _SET = b"set_modmetadata_set"
 _METADATA = struct.Struct("<iiQQ")  # struct mod_metadata: its version, kind, data, name
 _RELOCATABLE = (2, 1, 1)  # of ELF's header: 64 bits, little endian, ET_REL
-_HINTED_SYMBOL = struct.Struct("<IBBHQQ")
 _RELOCATION = struct.Struct("<QQq")
 _POINTER = 8
 _LONGEST = 255  # characters of a name; a byte says how many
@@ -179,11 +181,8 @@ def _declared(data: bytes) -> Iterator[tuple[int, bytes, int]]:
 
 def _pointers(data: bytes, found: Sequence[Section]) -> Iterator[tuple[_Place, _Place]]:
     """Where each pointer is, and where it will lead to when the module is loaded."""
-    table = b"".join(data[section.span] for section in found if section.name == b".symtab")
-    places = [
-        (section, value)
-        for _, _, _, section, value, _ in _HINTED_SYMBOL.iter_unpack(table[: len(table) // 24 * 24])
-    ]
+    tables = (section for section in found if section.name == b".symtab")
+    places = [to[2:] for table in tables for to in symbols(data, table)]
     numbers = {section.name: number for number, section in enumerate(found)}
     for section in found:
         if section.name.startswith(b".rela") and section.name[5:] in numbers:

@@ -21,10 +21,10 @@ from buildbot_bench.demo.on_disk import (
     WORKFLOW,
     BackupManifest,
     artefact_files,
-    digest_of,
 )
 from buildbot_bench.demo.place import FarmPlace
 from buildbot_bench.demo.processes import running
+from buildbot_bench.lab.files import sha256
 from buildbot_bench.lab.locks import is_locked
 from buildbot_bench.plugin.db.images import artefacts, forget_artefact, release_artefact
 from buildbot_bench.plugin.db.sql import require_known, version_of
@@ -64,7 +64,7 @@ def make_backup(place: FarmPlace, target: Path, *, artefacts: bool, testbeds: Pa
     except OSError as error:
         raise InfraError(f"the backup cannot be written: {error}", hint="see the disk") from error
     files = {
-        str(path.relative_to(partial)): digest_of(path)
+        str(path.relative_to(partial)): sha256(path)
         for path in sorted(partial.rglob("*"))
         if path.is_file()
     }
@@ -129,7 +129,7 @@ def _copy_artefacts(master: Path, partial: Path) -> None:
         name = f"{digest[:2]}/{digest}"
         with suppress(FileNotFoundError):  # it has expired since
             _copy(master / "artefacts" / name, partial / "artefacts" / name)
-            if digest_of(partial / "artefacts" / name) != digest:
+            if sha256(partial / "artefacts" / name) != digest:
                 raise InfraError(
                     f"the kernel {master / 'artefacts' / name} is damaged",
                     hint="delete it: it is built again when it is asked for",

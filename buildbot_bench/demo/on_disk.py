@@ -1,6 +1,5 @@
 """The directories and processes of a farm, and the manifest of a backup."""
 
-import hashlib
 import json
 import os
 import re
@@ -17,6 +16,7 @@ from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageErro
 from buildbot_bench.core.legible import one_line, quoted
 from buildbot_bench.core.wire import Measured
 from buildbot_bench.demo.processes import running
+from buildbot_bench.lab.files import sha256
 from buildbot_bench.lab.job import Job
 from buildbot_bench.lab.locks import is_locked
 from buildbot_bench.plugin.operations.boots import Boot, FarmProcess, LabJob
@@ -127,14 +127,8 @@ class BackupManifest:
                     raise UsageError(f"{directory / parent} is a link", hint=_DAMAGED)
             if not path.is_file():
                 raise UsageError(f"the backup lacks {path}", hint=_DAMAGED)
-            if digest_of(path) != digest:
+            if sha256(path) != digest:
                 raise UsageError(f"{path} is not what was backed up", hint=_DAMAGED)
-
-
-def digest_of(path: Path) -> str:
-    """The SHA-256 of a file, in hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 # What the broker calls its jobs: a person's have another form of name (lab/asking.py).
@@ -213,7 +207,7 @@ def check_kernels(
 # A second look at a farm a moment later reads no file again that is as it was.
 @cache
 def _digest_of(path: Path, _size: int, _changed: int) -> str:
-    return digest_of(path)
+    return sha256(path)
 
 
 @cache

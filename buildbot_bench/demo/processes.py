@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError, UsageError
-from buildbot_bench.lab.job import Job
+from buildbot_bench.lab.job import Job, send_signal, wait_while
 from buildbot_bench.lab.locks import is_locked, try_lock
 from buildbot_bench.plugin.private_files import PRIVATE_UMASK
 
@@ -124,7 +124,6 @@ def must_be_free(*ports: int) -> None:
             )
 
 
-_POLL_S = 0.05
 _KILLED_S = 5.0
 
 
@@ -149,11 +148,11 @@ def end_all(directory: Path, *, grace_s: float = STOP_GRACE_S) -> None:
     """
     found = running(directory)
     for child in found:
-        _signal(child.pid, signal.SIGTERM)
-    _wait_while(lambda: bool(running(directory)), grace_s)
+        send_signal(os.kill, child.pid, signal.SIGTERM)
+    wait_while(lambda: bool(running(directory)), grace_s)
     for child in found:
         _kill_session(child.pid)
-    _wait_while(lambda: bool(running(directory)), _KILLED_S)
+    wait_while(lambda: bool(running(directory)), _KILLED_S)
     for job in _jobs(directory):
         job.end_runner()
     if left := running(directory):
@@ -166,7 +165,7 @@ def end_all(directory: Path, *, grace_s: float = STOP_GRACE_S) -> None:
 
 def _number_in(note: Path) -> int:
     """The number that a child that was just started writes at once; 0 if it ended before."""
-    _wait_while(lambda: is_locked(note) and not note.read_text().endswith("\n"), _KILLED_S)
+    wait_while(lambda: is_locked(note) and not note.read_text().endswith("\n"), _KILLED_S)
     text = note.read_text().strip()
     return int(text) if text.isdecimal() and is_locked(note) else 0
 
@@ -198,14 +197,3 @@ def _jobs(directory: Path) -> list[Job]:
         with suppress(UsageError):  # no job's name: none of ours
             jobs.append(Job(place.parents[1], place.name))
     return jobs
-
-
-def _signal(pid: int, number: signal.Signals) -> None:
-    with suppress(ProcessLookupError, PermissionError):
-        os.kill(pid, number)
-
-
-def _wait_while(condition: Callable[[], bool], limit_s: float) -> None:
-    deadline_s = time.monotonic() + limit_s
-    while condition() and time.monotonic() < deadline_s:
-        time.sleep(_POLL_S)

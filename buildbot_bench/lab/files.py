@@ -8,8 +8,6 @@ from pathlib import Path
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.durable import bring_to_disk
 
-_CHUNK = 1 << 20  # bytes
-
 
 def replace_text(path: Path, text: str) -> None:
     """Put a text in place of a file in one step."""
@@ -48,11 +46,8 @@ def check_digest(path: Path, digest: str) -> None:
 
 def sha256(path: Path) -> str:
     """The SHA-256 of a file, in hexadecimal."""
-    digest = hashlib.sha256()
     with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _beside(path: Path) -> Path:

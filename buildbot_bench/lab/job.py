@@ -166,11 +166,11 @@ class Job:
         """The runner's number is also that of its process group, in which its children are."""
         if not self.is_running():
             return
-        _wait_while(lambda: self.is_running() and not self._runner_note.exists(), _TERM_S)
+        wait_while(lambda: self.is_running() and not self._runner_note.exists(), _TERM_S)
         pid = int(json.loads(self._runner_note.read_text(encoding="utf-8"))["pid"])
-        _signal(os.kill, pid, signal.SIGTERM)
-        _wait_while(self.is_running, self._term_s)
-        _signal(os.killpg, pid, signal.SIGKILL)
+        send_signal(os.kill, pid, signal.SIGTERM)
+        wait_while(self.is_running, self._term_s)
+        send_signal(os.killpg, pid, signal.SIGKILL)
 
 
 def follow_to_the_end(
@@ -196,14 +196,16 @@ def follow_to_the_end(
     )
 
 
-def _wait_while(condition: Callable[[], bool], limit_s: float) -> None:
+def wait_while(condition: Callable[[], bool], limit_s: float) -> None:
+    """Wait until a condition holds no more, or for so long."""
     deadline_s = time.monotonic() + limit_s
     while condition() and time.monotonic() < deadline_s:
         time.sleep(_FOLLOW_S)
 
 
-def _signal(send: Callable[[int, int], None], number: int, signal_number: int) -> None:
-    with suppress(ProcessLookupError, PermissionError):  # it is gone already
+def send_signal(send: Callable[[int, int], None], number: int, signal_number: int) -> None:
+    """Signal a process, or a group of them, unless it is gone already."""
+    with suppress(ProcessLookupError, PermissionError):
         send(number, signal_number)
 
 

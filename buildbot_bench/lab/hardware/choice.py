@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from tempfile import TemporaryFile
 from typing import Protocol
 
 from buildbot_bench.core.errors import InfraError
@@ -167,10 +166,8 @@ class BootEnvironments:
         """The loader reads the environment's own settings: kernel and tunables stand there."""
         settings = (NO_DEBUGGER, *tunables, f"kernel={name}")
         lines = ['{}="{}"'.format(*setting.split("=", 1)) for setting in settings]
-        with mounted(self._remote, self._names.under_test) as root, TemporaryFile() as script:
-            script.write(_LOADER_SCRIPT.encode())
-            script.seek(0)
-            self._remote.need("sh", "-s", "--", f"{root}/boot", *lines, stdin=script)
+        with mounted(self._remote, self._names.under_test) as root:
+            self._remote.script(_LOADER_SCRIPT, f"{root}/boot", *lines)
         self._remote.need("bectl", "activate", "-t", self._names.under_test)
         return self._names.under_test
 

@@ -7,7 +7,6 @@ directory: as root it would give an existing directory the mode of the lab contr
 
 import json
 import tarfile
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -106,12 +105,8 @@ class ConfiguredMachine:
         return f"{self.root.rstrip('/')}/{self.record}"
 
     def _script(self, text: str, *more: str) -> None:
-        """By standard input: a csh(1), root's shell for long, takes no word of several lines."""
-        with tempfile.TemporaryFile() as file:
-            file.write((_HEAD + text).encode())
-            file.seek(0)
-            words = ("sh", "-s", "--", self.root, self.record, *more)
-            self.remote.need(*words, deadline_s=self.limits.transfer_s, stdin=file)
+        words = (self.root, self.record, *more)
+        self.remote.script(_HEAD + text, *words, deadline_s=self.limits.transfer_s)
 
 
 def _pack(configs: Path, scratch: Path) -> tuple[Path, Sequence[str], Sequence[str]]:

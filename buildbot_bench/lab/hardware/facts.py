@@ -1,7 +1,6 @@
 """Facts of the machines that a measurement depends on besides the kernel."""
 
 import hashlib
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -137,12 +136,7 @@ def load_facts(settings: SshSettings, traffic: PktgenTraffic) -> dict[str, str]:
 
 
 def _tell(remote: Remote, script: str, *arguments: str) -> dict[str, str]:
-    """By standard input: a csh(1), root's shell for long, takes no word of several lines."""
-    with tempfile.TemporaryFile() as file:
-        file.write(script.encode())
-        file.seek(0)
-        lines = remote.need("sh", "-s", "--", *arguments, stdin=file).splitlines()
-    pairs = (line.partition("\t") for line in lines)
+    pairs = (line.partition("\t") for line in remote.script(script, *arguments).splitlines())
     return {name: value.strip() for name, tab, value in pairs if tab}
 
 

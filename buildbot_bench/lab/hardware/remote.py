@@ -8,6 +8,7 @@ long run, has one of its own.
 
 import shlex
 import subprocess
+import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -151,6 +152,16 @@ class Remote:
         if answer.status != 0:
             raise InfraError(f"{self.address}: {command[0]} failed: {answer.complaint}")
         return answer.stdout
+
+    def script(self, text: str, *arguments: str, deadline_s: float | None = None) -> str:
+        """What sh(1) prints for a script that must succeed.
+
+        By standard input: a csh(1), root's shell for long, takes no word of several lines.
+        """
+        with tempfile.TemporaryFile() as file:
+            file.write(text.encode())
+            file.seek(0)
+            return self.need("sh", "-s", "--", *arguments, deadline_s=deadline_s, stdin=file)
 
     def upload(self, source: Path, target: str) -> None:
         """Put a local file where a path of the host's says."""

@@ -6,15 +6,21 @@ the standard library alone; pyelftools would read this too.
 
 import struct
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from buildbot_bench.core.elf import Section, sections
+from buildbot_bench.core.elf import (
+    FUNCTION,
+    NO_TYPE,
+    NOTES,
+    SYMBOLS,
+    Section,
+    sections,
+    symbols,
+)
 
-_WIDE, _LITTLE_ENDIAN = 2, 1  # in the header: 64 bits; the order of bytes
-_SYMBOL_TABLE, _NOTES = 2, 7  # sh_type
-_NO_TYPE, _FUNCTION = 0, 2  # the lower half of st_info
+_LITTLE_ENDIAN = 1  # in the header
 _BUILD_ID = 3  # type of a note of GNU's
 _UNKNOWN = "?"
 
@@ -53,26 +59,17 @@ def read_symbols(path: Path) -> Symbols:
 
 
 def _functions(data: bytes, found: Sequence[Section]) -> Iterator[tuple[int, str]]:
-    wide = data[4] == _WIDE
-    layout = struct.Struct("<IBBHQQ" if wide else "<IIIBBH")
-    for table in (section for section in found if section.kind == _SYMBOL_TABLE):
+    for table in (section for section in found if section.kind == SYMBOLS):
         names = data[found[table.link].span]
-        for entry in layout.iter_unpack(data[table.span]):
-            fields = _symbol(entry, wide=wide)
-            kind, home = fields["info"] & 0xF, fields["section"]
-            if kind not in (_NO_TYPE, _FUNCTION) or not 0 < home < len(found):
+        for start, kind, home, value in symbols(data, table):
+            if kind not in (NO_TYPE, FUNCTION) or not 0 < home < len(found):
                 continue
-            if name := _text(names, fields["name"]) * found[home].is_code:
-                yield fields["value"], name
-
-
-def _symbol(entry: tuple[int, ...], *, wide: bool) -> Mapping[str, int]:
-    order = "name info other section value size" if wide else "name value size info other section"
-    return dict(zip(order.split(), entry, strict=True))
+            if name := _text(names, start) * found[home].is_code:
+                yield value, name
 
 
 def _build_id(data: bytes, section: Section) -> str:
-    if section.kind != _NOTES:
+    if section.kind != NOTES:
         return ""
     content = data[section.span]
     name_length, length, kind = struct.unpack_from("<III", content)

@@ -16,10 +16,10 @@ from buildbot_bench.core.compare.verdict import ComparisonTerms
 from buildbot_bench.core.evidence import MAX_FRUITLESS
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.shared_fields import shared
-from buildbot_bench.plugin.broker.ask import BuildTarget, ask_image, ask_probe, cancel_probes
+from buildbot_bench.plugin.broker.ask import BuildTarget, ask_boots, ask_image, cancel_probes
 from buildbot_bench.plugin.db.ab_test_rows import AbTestImage, AbTestRow
-from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest, ProbeRow
-from buildbot_bench.plugin.db.states import OPEN_PROBES, ImageState, Priority, ProbeReason
+from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow, SeriesName
+from buildbot_bench.plugin.db.states import OPEN_PROBES, ImageState, ProbeReason
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.farm.farm import for_each
@@ -27,7 +27,6 @@ from buildbot_bench.plugin.farm.series import in_one_line, removal_reason, remov
 from buildbot_bench.plugin.queries.breakages import troubles_of_workloads
 from buildbot_bench.plugin.queries.compared_boots import (
     KnownImages,
-    SeriesName,
     boots_done,
     known_images,
     measured_by,
@@ -154,26 +153,21 @@ class AbTests:
     async def _ask(
         self, ab_test: AbTestRow, series: SeriesName, block: Block, *, serial: int
     ) -> None:
-        testbed, workload = series
         variant = ab_test.variants[block.variant]
         further = {
             one.number: one.image_id
-            for one in ab_test.further_of(testbed, workload)
+            for one in ab_test.further_of(*series)
             if one.place == block.variant
         }
-        await ask_probe(
+        await ask_boots(
             self._farm,
-            ProbeRequest(
-                image_id=further[block.image] if block.image else variant.image_id,
-                testbed=testbed,
-                workload=workload,
-                iterations=block.iterations,
-                reason=ProbeReason.PERSON,
-                priority=Priority.PERSON,
-                tunables=variant.tunables,
-                ab_test_id=ab_test.id,
-                serial=serial,
-            ),
+            further[block.image] if block.image else variant.image_id,
+            series,
+            ProbeReason.PERSON,
+            block.iterations,
+            tunables=variant.tunables,
+            ab_test_id=ab_test.id,
+            serial=serial,
         )
 
     async def _end(
@@ -242,9 +236,7 @@ class FurtherImages:
         """One that runs is approved: so is what it needs. What was dropped it needs again."""
         for image in images:
             if image.state in {ImageState.HELD, ImageState.DROPPED}:
-                await self._farm.store.change(
-                    image, changed_at=self._farm.now(), state=ImageState.WANTED
-                )
+                await self._farm.change(image, state=ImageState.WANTED)
 
     async def are_awaited(
         self,

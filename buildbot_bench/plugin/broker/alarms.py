@@ -20,6 +20,7 @@ from buildbot_bench.plugin.db.finding_rows import (
     Recovery,
     SearchRow,
 )
+from buildbot_bench.plugin.db.rows import ImageRow
 from buildbot_bench.plugin.db.states import JudgementState, SearchKind, SearchReason
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.farm import for_each
@@ -200,15 +201,7 @@ class Recoveries:
         old, new = sides[found.old], sides[found.new]
         await self._close(
             search,
-            Recovery(
-                old_sha=old.sha,
-                old_label=old.label,
-                old_position=old.position,
-                new_sha=new.sha,
-                new_label=new.label,
-                new_position=new.position,
-                at_s=self._farm.now(),
-            ),
+            _recovery(old, new, self._farm.now()),
         )
 
     async def _look(self, search: SearchRow) -> None:
@@ -260,16 +253,7 @@ class Recoveries:
         new = await store.image_at(search.branch, row.new_position)
         if old is None or new is None:
             return None
-        return Recovery(
-            old_sha=old.sha,
-            old_label=old.label,
-            old_position=old.position,
-            new_sha=new.sha,
-            new_label=new.label,
-            new_position=new.position,
-            at_s=self._farm.now(),
-            difference=difference,
-        )
+        return _recovery(old, new, self._farm.now(), difference)
 
     async def _samples(self, search: SearchRow, first: int, last: int) -> list[Sample]:
         return await self._farm.store.samples(
@@ -283,6 +267,21 @@ class Recoveries:
 
     async def _close(self, search: SearchRow, recovery: Recovery) -> None:
         await self._farm.store.change(search, recovery=recovery)
+
+
+def _recovery(
+    old: ImageRow, new: ImageRow, at_s: float, difference: float | None = None
+) -> Recovery:
+    return Recovery(
+        old_sha=old.sha,
+        old_label=old.label,
+        old_position=old.position,
+        new_sha=new.sha,
+        new_label=new.label,
+        new_position=new.position,
+        at_s=at_s,
+        difference=difference,
+    )
 
 
 def worst_step(search: SearchRow) -> Step | None:

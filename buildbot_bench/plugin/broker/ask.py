@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import inf
+from typing import Any
 from uuid import uuid4
 
 from buildbot_bench.api.states import AbTestState, ProbeState
@@ -13,7 +14,7 @@ from buildbot_bench.core.search import PREBUILT, Measure
 from buildbot_bench.core.variant import Recipe
 from buildbot_bench.history import Fit
 from buildbot_bench.plugin.db.finding_rows import SearchRow
-from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest, ProbeRow
+from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest, ProbeRow, SeriesName
 from buildbot_bench.plugin.db.states import OPEN_PROBES, UNBUILT, ImageState, Priority, ProbeReason
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.series import branch_of_commit, testbed_of
@@ -72,9 +73,7 @@ async def ask_image(
         )
     if not approved or image.state not in _ASLEEP:
         return image
-    revived = await farm.store.change(
-        image, changed_at=farm.now(), state=ImageState.WANTED, attempt=0
-    )
+    revived = await farm.change(image, state=ImageState.WANTED, attempt=0)
     return revived or image
 
 
@@ -85,9 +84,7 @@ async def cancel_probes(
     for probe in probes:
         if probe.state not in OPEN_PROBES:
             continue
-        await farm.store.change(
-            probe, state=ProbeState.CANCELLED, failure=failure or probe.failure, ended_at=farm.now()
-        )
+        await farm.end(probe, ProbeState.CANCELLED, failure=failure or probe.failure)
         await call_off(farm, probe.brid, why)
 
 
@@ -100,6 +97,30 @@ async def call_off(farm: Farm, brid: int | None, why: str) -> None:
 async def ask_probe(farm: Farm, request: ProbeRequest) -> ProbeRow:
     """Ask for iterations of an image; the same request asks for the same ones, however often."""
     return await farm.store.ensure_probe(request, token=uuid4().hex, now=farm.now())
+
+
+async def ask_boots(
+    farm: Farm,
+    image_id: int,
+    series: SeriesName,
+    reason: ProbeReason,
+    iterations: int,
+    *,
+    priority: Priority | None = None,
+    **asked: Any,
+) -> ProbeRow:
+    """Ask for iterations on a series, as `ask_probe` does; `asked` are more of its fields."""
+    testbed, workload = series
+    request = ProbeRequest(
+        image_id=image_id,
+        testbed=testbed,
+        workload=workload,
+        iterations=iterations,
+        reason=reason,
+        priority=reason.priority if priority is None else priority,
+        **asked,
+    )
+    return await ask_probe(farm, request)
 
 
 # To stop a build and to start another takes some seconds itself.
@@ -182,9 +203,7 @@ class Capacity:
 
     async def _drop(self, image: ImageRow) -> None:
         """First in the tables: a master that dies in between lets the build end, and keeps it."""
-        dropped = await self.farm.store.change(
-            image, changed_at=self.farm.now(), state=ImageState.DROPPED, brid=None
-        )
+        dropped = await self.farm.change(image, state=ImageState.DROPPED, brid=None)
         if dropped is not None and image.brid is not None:
             await self.farm.master.data.control(
                 "cancel",
@@ -227,19 +246,16 @@ class Boots:
             row = await ask_image(self.farm, _prebuilt(target_of(revision, search.branch)))
         else:
             row = await ask_image(self.farm, await built_for(self.farm, search, revision), image)
-        await ask_probe(
+        await ask_boots(
             self.farm,
-            ProbeRequest(
-                image_id=row.id,
-                testbed=search.testbed,
-                workload=search.workload,
-                iterations=iterations,
-                reason=reason,
-                priority=priority,
-                search_id=search.id,
-                tunables=search.tunables,
-                serial=serial,
-            ),
+            row.id,
+            (search.testbed, search.workload),
+            reason,
+            iterations,
+            priority=priority,
+            search_id=search.id,
+            tunables=search.tunables,
+            serial=serial,
         )
         waits = row.state == ImageState.WANTED and image != PREBUILT
         if waits and priority is not Priority.IMPROVEMENT:

@@ -14,20 +14,19 @@ from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.search import Measure
 from buildbot_bench.plugin.broker.ask import (
     Capacity,
+    ask_boots,
     ask_image,
-    ask_probe,
     cancel_probes,
     target_of,
 )
 from buildbot_bench.plugin.broker.workloads import revived
 from buildbot_bench.plugin.db.finding_rows import NewSearch, SearchRow
-from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest
+from buildbot_bench.plugin.db.rows import ImageRow
 from buildbot_bench.plugin.db.states import (
     OPEN_PROBES,
     OPEN_SEARCHES,
     UNBUILT,
     ImageState,
-    Priority,
     ProbeReason,
     SearchKind,
     SearchReason,
@@ -248,19 +247,8 @@ class Breakages:
         image = await ask_image(farm, target_of(revision, search.branch))
         if await revived(farm, image) is None:
             return
-        await ask_probe(
-            farm,
-            ProbeRequest(
-                image_id=image.id,
-                testbed=search.testbed,
-                workload=search.workload,
-                iterations=1,
-                reason=ProbeReason.SEARCH,
-                priority=Priority.SEARCH,
-                search_id=search.id,
-                serial=serial,
-            ),
-        )
+        series, reason = (search.testbed, search.workload), ProbeReason.SEARCH
+        await ask_boots(farm, image.id, series, reason, 1, search_id=search.id, serial=serial)
 
     async def _end(
         self,
@@ -270,9 +258,7 @@ class Breakages:
         answer: Breakage | None = None,
         detail: str | None = None,
     ) -> None:
-        await self._farm.store.change(
-            search, state=state, breakage=answer, detail=detail, ended_at=self._farm.now()
-        )
+        await self._farm.end(search, state, breakage=answer, detail=detail)
 
 
 def _is_unknown(image: ImageRow) -> bool:

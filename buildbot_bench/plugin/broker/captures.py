@@ -176,6 +176,4 @@ class CaptureRequests:
         )
 
     async def _fail(self, row: ProfileRow, why: str) -> None:
-        await self._farm.store.change(
-            row, state=ProfileState.FAILED, failure=why, ended_at=self._farm.now()
-        )
+        await self._farm.end(row, ProfileState.FAILED, failure=why)

@@ -102,9 +102,7 @@ class Collector:
             return
         attempt = image.attempt + 1
         state = ImageState.FAILED if attempt >= MAX_ATTEMPTS else ImageState.WANTED
-        await self._farm.store.change(
-            current, changed_at=self._farm.now(), state=state, attempt=attempt, brid=None
-        )
+        await self._farm.change(current, state=state, attempt=attempt, brid=None)
 
     async def _probe_ended(self, probe: ProbeRow) -> None:
         current = await self._farm.store.probe(probe.id)
@@ -144,37 +142,22 @@ class Collector:
 
     async def _close(self, probe: ProbeRow) -> None:
         """All that was asked for is there, no matter what the job's end was."""
-        await self._farm.store.change(
-            probe, state=ProbeState.DONE, failure=None, failure_kind=None, ended_at=self._farm.now()
-        )
+        await self._farm.end(probe, ProbeState.DONE, failure=None, failure_kind=None)
 
     async def _lose(self, probe: ProbeRow, why: str) -> None:
-        await self._farm.store.change(
-            probe,
-            state=ProbeState.LOST,
-            failure=why,
-            failure_kind=FailureKind.INFRASTRUCTURE,
-            ended_at=self._farm.now(),
+        await self._farm.end(
+            probe, ProbeState.LOST, failure=why, failure_kind=FailureKind.INFRASTRUCTURE
         )
 
     async def _drop_if_imageless(self, probe: ProbeRow, image: ImageRow | None) -> None:
         if image is None or image.state == ImageState.UNTESTABLE:
-            await self._farm.store.change(
+            await self._farm.end(
                 probe,
-                state=ProbeState.DONE,
+                ProbeState.DONE,
                 failure=image.reason if image else "its image is gone",
                 failure_kind=FailureKind.UNTESTABLE,
-                ended_at=self._farm.now(),
             )
         elif image.state == ImageState.DROPPED:
-            await self._farm.store.change(
-                image, changed_at=self._farm.now(), state=ImageState.WANTED, attempt=0
-            )
+            await self._farm.change(image, state=ImageState.WANTED, attempt=0)
         elif image.state == ImageState.FAILED:
-            await self._farm.store.change(
-                probe,
-                state=ProbeState.LOST,
-                failure=image.reason or "the builders fail",
-                failure_kind=FailureKind.INFRASTRUCTURE,
-                ended_at=self._farm.now(),
-            )
+            await self._lose(probe, image.reason or "the builders fail")

@@ -9,12 +9,12 @@ from buildbot_bench.core.cron import parse_cron
 from buildbot_bench.core.evidence import comparable_samples
 from buildbot_bench.core.gate import Gate, Ruling, figures_of, first_let_through, rulings
 from buildbot_bench.core.model.learn import auto_iterations, learn
-from buildbot_bench.plugin.broker.ask import ask_image, ask_probe, target_of
+from buildbot_bench.plugin.broker.ask import ask_boots, ask_image, target_of
 from buildbot_bench.plugin.broker.commit_watch import NoOpCommits
 from buildbot_bench.plugin.broker.news import Asked
 from buildbot_bench.plugin.db.probes import OF_COMMITS
-from buildbot_bench.plugin.db.rows import AskedRow, CommitRow, ProbeRequest
-from buildbot_bench.plugin.db.states import OPEN_PROBES, OPEN_SEARCHES, Priority, ProbeReason
+from buildbot_bench.plugin.db.rows import AskedRow, CommitRow
+from buildbot_bench.plugin.db.states import OPEN_PROBES, OPEN_SEARCHES, ProbeReason
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.farm.series import Series, all_series, held_testbeds, watched_branches
@@ -159,11 +159,11 @@ class CommitQueue:
             if newest is None or not first <= newest.position <= last:
                 continue  # what came just now is the next cycle's
             if newest.position > self._asked.position(branch, series):
-                await self._ask(newest, series, ProbeReason.COMMIT, Priority.COMMIT)
+                await ask_commit(self._farm, newest, series, reason=ProbeReason.COMMIT)
                 return
             old = old or newest
         if old is not None and idle:
-            await self._ask(old, series, ProbeReason.BACKFILL, Priority.BACKFILL)
+            await ask_commit(self._farm, old, series, reason=ProbeReason.BACKFILL)
 
     async def _newest(
         self, branch: str, series: Series, last: int, *, idle: bool
@@ -182,11 +182,6 @@ class CommitQueue:
         )
         return await newest_let_through(self._farm, branch, series, waiting)
 
-    async def _ask(
-        self, commit: CommitRow, series: Series, reason: ProbeReason, priority: Priority
-    ) -> None:
-        await ask_commit(self._farm, commit, series, reason=reason, priority=priority)
-
 
 async def ask_commit(
     farm: Farm,
@@ -194,7 +189,6 @@ async def ask_commit(
     series: Series,
     *,
     reason: ProbeReason,
-    priority: Priority,
     name: str = "",
 ) -> None:
     """Ask for as many boots of a commit as bench.yml says; `name` tells one request from another.
@@ -204,19 +198,9 @@ async def ask_commit(
     image = await ask_image(farm, target_of(commit.revision, commit.branch))
     tries = await farm.store.probes_of([image.id], series.testbed, series.workload)
     lost = sum(probe.state in UNMEASURED_STATES for probe in tries)
-    await ask_probe(
-        farm,
-        ProbeRequest(
-            image_id=image.id,
-            testbed=series.testbed,
-            workload=series.workload,
-            iterations=series.iterations or await _auto(farm, series, commit),
-            reason=reason,
-            priority=priority,
-            serial=lost,
-            name=name,
-        ),
-    )
+    boots = series.iterations or await _auto(farm, series, commit)
+    of = (series.testbed, series.workload)
+    await ask_boots(farm, image.id, of, reason, boots, serial=lost, name=name)
 
 
 async def _auto(farm: Farm, series: Series, commit: CommitRow) -> int:
@@ -279,11 +263,4 @@ class Schedules:
         """Ask once for a time, no matter what the tip is by then."""
         name = f"schedule:{tip.branch}:{series.testbed}:{series.workload}:{due_s:.0f}"
         if await self._farm.store.probe_by_key(name) is None:
-            await ask_commit(
-                self._farm,
-                tip,
-                series,
-                reason=ProbeReason.SCHEDULE,
-                priority=Priority.COMMIT,
-                name=name,
-            )
+            await ask_commit(self._farm, tip, series, reason=ProbeReason.SCHEDULE, name=name)

@@ -8,7 +8,7 @@ from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.plugin.broker.alarms import search_of
-from buildbot_bench.plugin.broker.ask import ask_image, ask_probe, built_for, cancel_probes
+from buildbot_bench.plugin.broker.ask import ask_boots, ask_image, built_for, cancel_probes
 from buildbot_bench.plugin.db.finding_rows import (
     JudgementRow,
     MarkRow,
@@ -17,14 +17,13 @@ from buildbot_bench.plugin.db.finding_rows import (
     SearchRow,
     VerdictGrounds,
 )
-from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest
+from buildbot_bench.plugin.db.rows import ImageRow
 from buildbot_bench.plugin.db.states import (
     ALARMS,
     OPEN_PROBES,
     OPEN_SEARCHES,
     JudgementState,
     MarkKind,
-    Priority,
     ProbeReason,
     SearchReason,
 )
@@ -72,9 +71,7 @@ async def _judge_anew(farm: Farm, row: JudgementRow, mark: MarkRow) -> None:
     what = "withdrew what was said" if mark.kind is MarkKind.WITHDRAWN else f"says {mark.kind}"
     reason = f"{mark.author} {what}"
     verdict = replace(row.grounds, probes=(), reason=reason)
-    await farm.store.change(
-        row, changed_at=farm.now(), state=JudgementState.SUSPICION, verdict=verdict
-    )
+    await farm.change(row, state=JudgementState.SUSPICION, verdict=verdict)
 
 
 async def _end_open(farm: Farm, row: JudgementRow, mark: MarkRow) -> None:
@@ -145,7 +142,7 @@ async def search_for(
     # Judged anew, and a master that dies here finds it again.
     key, again = f"alarm:{judgement.id}", str(judgement.rounds)
     search = await search_of(farm, raised, key=key, branch=branch, again=again)
-    return await farm.store.change(judgement, changed_at=farm.now(), search_id=search.id)
+    return await farm.change(judgement, search_id=search.id)
 
 
 class Remeasuring:
@@ -203,19 +200,15 @@ class Remeasuring:
         span = await self._farm.git(span_of, self._farm, doubted)
         for position in doubted_positions(doubted, span):
             wanted = await built_for(self._farm, search, span.revisions[position])
-            await ask_probe(
+            await ask_boots(
                 self._farm,
-                ProbeRequest(
-                    image_id=(await ask_image(self._farm, wanted)).id,
-                    testbed=search.testbed,
-                    workload=search.workload,
-                    iterations=_BOOTS_AGAIN,
-                    reason=ProbeReason.SEARCH,
-                    priority=Priority.SEARCH,
-                    search_id=search.id,
-                    tunables=search.tunables,
-                    name=f"mark {mark.id}: position {position}",
-                ),
+                (await ask_image(self._farm, wanted)).id,
+                (search.testbed, search.workload),
+                ProbeReason.SEARCH,
+                _BOOTS_AGAIN,
+                search_id=search.id,
+                tunables=search.tunables,
+                name=f"mark {mark.id}: position {position}",
             )
 
     async def _confirm_again(self, mark: MarkRow, row: JudgementRow) -> None:
@@ -228,9 +221,8 @@ class Remeasuring:
             return
         asked = [await self._boot(mark, row, image) for image in (before, judged) if image]
         known = row.verdict or VerdictGrounds(image=judged.id)
-        await store.change(
+        await self._farm.change(
             row,
-            changed_at=self._farm.now(),
             state=JudgementState.SUSPICION,
             verdict=replace(
                 known, probes=tuple(asked), reason=f"{mark.author} wants it measured again"
@@ -238,18 +230,15 @@ class Remeasuring:
         )
 
     async def _boot(self, mark: MarkRow, row: JudgementRow, image: ImageRow) -> int:
-        probe = await ask_probe(
+        series, name = (row.testbed, row.workload), f"mark {mark.id}: image {image.id}"
+        probe = await ask_boots(
             self._farm,
-            ProbeRequest(
-                image_id=image.id,
-                testbed=row.testbed,
-                workload=row.workload,
-                iterations=_BOOTS_AGAIN,
-                reason=ProbeReason.CONFIRM,
-                priority=Priority.CONFIRM,
-                judgement_id=row.id,
-                name=f"mark {mark.id}: image {image.id}",
-            ),
+            image.id,
+            series,
+            ProbeReason.CONFIRM,
+            _BOOTS_AGAIN,
+            judgement_id=row.id,
+            name=name,
         )
         return probe.id
 

@@ -86,13 +86,7 @@ class NoOps:
         await self._end(probe, reason)
 
     async def _end(self, probe: ProbeRow, reason: str) -> None:
-        await self._farm.store.change(
-            probe,
-            state=ProbeState.DONE,
-            failure=reason,
-            judged=True,
-            ended_at=self._farm.now(),
-        )
+        await self._farm.end(probe, ProbeState.DONE, failure=reason, judged=True)
 
 
 class Issuer:
@@ -198,9 +192,7 @@ class Issuer:
             },
         )
         if brid is not None:
-            await self._farm.store.change(
-                image, changed_at=self._farm.now(), state=ImageState.BUILDING, brid=brid
-            )
+            await self._farm.change(image, state=ImageState.BUILDING, brid=brid)
 
     async def _issue_probe(self, probe: ProbeRow, image: ImageRow) -> bool:
         """Say whether Buildbot has a builder for it."""

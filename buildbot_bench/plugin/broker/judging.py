@@ -15,11 +15,11 @@ from buildbot_bench.core.judge.model import (
     Verdict,
 )
 from buildbot_bench.core.sample import Sample
-from buildbot_bench.plugin.broker.ask import BuildTarget, ask_image, ask_probe
+from buildbot_bench.plugin.broker.ask import BuildTarget, ask_boots, ask_image
 from buildbot_bench.plugin.broker.follow_ups import search_for
 from buildbot_bench.plugin.db.finding_rows import JudgementRow, NewJudgement, VerdictGrounds
-from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest, ProbeRow
-from buildbot_bench.plugin.db.states import JudgementState, Priority, ProbeReason
+from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
+from buildbot_bench.plugin.db.states import JudgementState, ProbeReason
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.farm.farm import for_each
@@ -175,9 +175,8 @@ class Judging:
     ) -> None:
         change = verdict if isinstance(verdict, Suspicion | Alarm) else None
         marked = verdict.effect if isinstance(verdict, Nothing) else None
-        await self._farm.store.change(
+        await self._farm.change(
             row,
-            changed_at=self._farm.now(),
             state=state_of(verdict),
             rounds=row.rounds + 1,
             effect=change.effect if change else marked,
@@ -208,18 +207,14 @@ class Judging:
         )
         relinks = await relinks_of(self._farm, known.variant, known.position, known.repository)
         image = await ask_image(self._farm, revision, relinks.next(wanted.image))
-        return await ask_probe(
+        return await ask_boots(
             self._farm,
-            ProbeRequest(
-                image_id=image.id,
-                testbed=judgement.testbed,
-                workload=judgement.workload,
-                iterations=wanted.iterations,
-                reason=ProbeReason.CONFIRM,
-                priority=Priority.CONFIRM,
-                judgement_id=judgement.id,
-                serial=judgement.rounds,
-            ),
+            image.id,
+            (judgement.testbed, judgement.workload),
+            ProbeReason.CONFIRM,
+            wanted.iterations,
+            judgement_id=judgement.id,
+            serial=judgement.rounds,
         )
 
 

@@ -13,10 +13,10 @@ from buildbot_bench.core.figures import percent
 from buildbot_bench.core.health.chart import GOOD_ROUNDS, has_recovered
 from buildbot_bench.core.health.model import Point, Signal
 from buildbot_bench.core.legible import quoted
-from buildbot_bench.plugin.broker.ask import ask_image, ask_probe, target_of
+from buildbot_bench.plugin.broker.ask import ask_boots, ask_image, target_of
 from buildbot_bench.plugin.db.finding_rows import QuarantineRow
-from buildbot_bench.plugin.db.rows import ProbeRequest, ProbeRow
-from buildbot_bench.plugin.db.states import OPEN_PROBES, Priority, ProbeReason
+from buildbot_bench.plugin.db.rows import ProbeRow
+from buildbot_bench.plugin.db.states import OPEN_PROBES, ProbeReason
 from buildbot_bench.plugin.farm import Farm, bench_builder, farm_of, profile_builder
 from buildbot_bench.plugin.farm.series import held_testbeds, testbed_of
 from buildbot_bench.plugin.queries.build_turns import build_turns, keep_build
@@ -119,9 +119,7 @@ class ControlImages:
         """Let the commits that were measured in doubt be asked for again."""
         for probe in await self._farm.store.commits_measured_since(row.testbed, row.since_s):
             why = f"{row.testbed} was out of control: {row.reason}"
-            await self._farm.store.change(
-                probe, state=ProbeState.LOST, failure=why, ended_at=self._farm.now()
-            )
+            await self._farm.end(probe, ProbeState.LOST, failure=why)
 
     async def _judge(self, state: ControlState) -> None:
         lasting, newest = state.quarantine, state.chart.newest
@@ -170,18 +168,8 @@ class ControlImages:
         repository = await self._farm.git(history.repository, written)
         image = await ask_image(self._farm, target_of(revision, branch_in(repository, "")))
         serial = firsts[-1].serial + 1 if firsts else 1
-        await ask_probe(
-            self._farm,
-            ProbeRequest(
-                image_id=image.id,
-                testbed=state.testbed,
-                workload=state.workload,
-                iterations=state.control.iterations,
-                reason=ProbeReason.CONTROL,
-                priority=Priority.CONTROL,
-                serial=serial,
-            ),
-        )
+        series, boots = (state.testbed, state.workload), state.control.iterations
+        await ask_boots(self._farm, image.id, series, ProbeReason.CONTROL, boots, serial=serial)
 
 
 def _pause_s(state: ControlState) -> float:

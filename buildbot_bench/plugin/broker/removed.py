@@ -79,9 +79,7 @@ class Superseded:
         if image_id in awaited or await has_begun(self._farm.master, image.brid):
             return
         # First in the tables: a master that dies in between lets the build end, and keeps it.
-        dropped = await store.change(
-            image, changed_at=self._farm.now(), state=ImageState.DROPPED, brid=None
-        )
+        dropped = await self._farm.change(image, state=ImageState.DROPPED, brid=None)
         if dropped is not None:
             await call_off(self._farm, image.brid, "nobody waits for it any more")
 
@@ -180,9 +178,7 @@ class RemovedTestbeds:
             why = removal_reason(self._farm, search.testbed, search.workload, search.repository)
         if why:
             await self._cancel(await self._farm.store.probes_of_search(search.id), why)
-            await self._farm.store.change(
-                search, state=SearchState.CANCELLED, detail=why, ended_at=self._farm.now()
-            )
+            await self._farm.end(search, SearchState.CANCELLED, detail=why)
 
     async def _ab_test(self, ab_test: AbTestRow) -> None:
         """One that has series left goes on with those; one that lacks a variant does not."""
@@ -207,9 +203,7 @@ class RemovedTestbeds:
     async def _image(self, row: ImageRow) -> None:
         """First in the tables: a master that dies in between lets the build end."""
         why = repository_removal_reason(self._farm, row.repository)
-        dropped = await self._farm.store.change(
-            row, changed_at=self._farm.now(), state=ImageState.DROPPED, brid=None
-        )
+        dropped = await self._farm.change(row, state=ImageState.DROPPED, brid=None)
         if dropped is not None:
             await call_off(self._farm, row.brid, why)
 
@@ -218,9 +212,7 @@ class RemovedTestbeds:
 
     async def _capture(self, row: ProfileRow) -> None:
         if why := await self._why_of_capture(row):
-            await self._farm.store.change(
-                row, state=ProfileState.FAILED, failure=why, ended_at=self._farm.now()
-            )
+            await self._farm.end(row, ProfileState.FAILED, failure=why)
             await call_off(self._farm, row.brid, why)
 
     async def _why_of_capture(self, row: ProfileRow) -> str:
@@ -232,11 +224,8 @@ class RemovedTestbeds:
         """Without fresh boots it can neither be confirmed nor refuted."""
         why = removal_reason(self._farm, row.testbed, row.workload, row.repository)
         if why:
-            await self._farm.store.change(
-                row,
-                changed_at=self._farm.now(),
-                state=JudgementState.UNFIT,
-                verdict=replace(row.grounds, reason=why),
+            await self._farm.change(
+                row, state=JudgementState.UNFIT, verdict=replace(row.grounds, reason=why)
             )
 
     async def _quarantine(self, row: QuarantineRow) -> None:

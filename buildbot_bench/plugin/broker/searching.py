@@ -207,9 +207,7 @@ class Searching:
         detail: str | None = None,
     ) -> None:
         """One compare-and-swap: two masters that think alike write one answer."""
-        await self._farm.store.change(
-            search, state=state, answer=answer, detail=detail, ended_at=self._farm.now()
-        )
+        await self._farm.end(search, state, answer=answer, detail=detail)
 
 
 def outcome(answer: Answer, error: float) -> SearchState:

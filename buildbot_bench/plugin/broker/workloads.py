@@ -9,9 +9,9 @@ from twisted.logger import Logger
 from buildbot_bench.api.states import ProbeState
 from buildbot_bench.core.health.workload import Attempt, BrokenWorkload, Doubted
 from buildbot_bench.core.wire import FailureKind
-from buildbot_bench.plugin.broker.ask import ask_probe
-from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest, ProbeRow
-from buildbot_bench.plugin.db.states import OPEN_PROBES, ImageState, Priority, ProbeReason
+from buildbot_bench.plugin.broker.ask import ask_boots
+from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
+from buildbot_bench.plugin.db.states import OPEN_PROBES, ImageState, ProbeReason
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.series import held_testbeds
 from buildbot_bench.plugin.queries.breakages import Trouble, troubles_of_workloads
@@ -26,7 +26,7 @@ async def revived(farm: Farm, image: ImageRow) -> ImageRow | None:
         return image
     there = {row.digest for row in await farm.store.artefacts()}
     state = ImageState.BUILT if image.digest in there else ImageState.WANTED
-    return await farm.store.change(image, changed_at=farm.now(), state=state, attempt=0)
+    return await farm.change(image, state=state, attempt=0)
 
 
 _LOG = Logger()
@@ -74,18 +74,8 @@ class Workloads:
         # One that ended since the verdict may have turned it: the next cycle knows.
         if any(probe.state in OPEN_PROBES or _is_news(probe, trouble) for probe in tries):
             return
-        await ask_probe(
-            self._farm,
-            ProbeRequest(
-                image_id=image.id,
-                testbed=trouble.testbed,
-                workload=trouble.workload,
-                iterations=1,
-                reason=ProbeReason.WORKLOAD,
-                priority=Priority.CONTROL,
-                serial=len(tries) + 1,
-            ),
-        )
+        series, serial = (trouble.testbed, trouble.workload), len(tries) + 1
+        await ask_boots(self._farm, image.id, series, ProbeReason.WORKLOAD, 1, serial=serial)
 
     async def _take_back(self, verdict: BrokenWorkload, why: str) -> None:
         """Let no kernel pass for untestable, and what is no search's be asked for again.

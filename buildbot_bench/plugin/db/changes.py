@@ -12,7 +12,7 @@ from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.plugin.db.commits import newest_commit
 from buildbot_bench.plugin.db.images import in_span
 from buildbot_bench.plugin.db.probes import OF_COMMITS
-from buildbot_bench.plugin.db.rows import CommitRow, ImageRow
+from buildbot_bench.plugin.db.rows import CommitRow, ImageRow, SeriesName
 from buildbot_bench.plugin.db.schema import (
     AB_TEST,
     AB_TEST_IMAGE,
@@ -27,8 +27,6 @@ from buildbot_bench.plugin.db.schema import (
 )
 from buildbot_bench.plugin.db.sql import MOST, fetch_all, since_row
 from buildbot_bench.plugin.db.states import ImageState, JudgementState
-
-SeriesName = tuple[str, str]
 
 
 class AskedUpTo(NamedTuple):

@@ -27,6 +27,9 @@ from buildbot_bench.plugin.db.columns import (
 )
 from buildbot_bench.plugin.db.states import ImageState, ProbeReason, ProfileState
 
+SeriesName = tuple[str, str]
+"""A testbed and a workload on it."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NewCommit:

@@ -1,7 +1,7 @@
 """Queries of iterations, their metrics, samples made of them, and old logs of boots."""
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -161,8 +161,14 @@ def iterations_of_probe(conn: sa.Connection, probe_id: int) -> list[IterationRow
     return fetch_all(conn, query.order_by(ITERATION.c.ordinal, ITERATION.c.id), IterationRow)
 
 
-_JOINED = ITERATION.join(IMAGE, IMAGE.c.id == ITERATION.c.image_id)
-_IN_ORDER = (IMAGE.c.position, IMAGE.c.ordinal, IMAGE.c.id, ITERATION.c.at_s, ITERATION.c.id)
+_READ = (
+    sa.select(
+        *(IMAGE.c.id, IMAGE.c.label, IMAGE.c.position, IMAGE.c.ordinal),
+        *(ITERATION.c[name] for name in ("epoch", "unit", "value", "at_s", "failure")),
+    )
+    .select_from(ITERATION.join(IMAGE, IMAGE.c.id == ITERATION.c.image_id))
+    .order_by(IMAGE.c.position, IMAGE.c.ordinal, IMAGE.c.id, ITERATION.c.at_s, ITERATION.c.id)
+)
 
 
 def samples(
@@ -188,7 +194,7 @@ def samples(
     chosen = in_span(conn, first_position, last_position, branch)
     if history_of is not None:
         chosen = sa.and_(chosen, images_of_history(line_of(conn, history_of)))
-    return _samples(conn, chosen, testbed=testbed, workload=workload, unit=unit, epoch=epoch)
+    return _samples(conn, chosen, (testbed, workload), unit=unit, epoch=epoch)
 
 
 def samples_of_images(
@@ -198,36 +204,29 @@ def samples_of_images(
     testbed: str,
     workload: str,
     unit: str | None = None,
-    epoch: str | None = None,
     tunables: str = "",
 ) -> list[Sample]:
     """The samples of certain images, patched variants among them, as `samples` gives them.
 
     Those of boots with exactly these tunables.
     """
-    return _samples(
-        conn,
-        IMAGE.c.id.in_(image_ids),
-        testbed=testbed,
-        workload=workload,
-        unit=unit,
-        epoch=epoch,
-        tunables=tunables,
-    )
+    chosen, of = IMAGE.c.id.in_(image_ids), (testbed, workload)
+    return _samples(conn, chosen, of, unit=unit, tunables=tunables)
 
 
-def _conditions(
+def _samples(
+    conn: sa.Connection,
     chosen: sa.ColumnElement[bool],
+    series: tuple[str, str],
     *,
-    testbed: str,
-    workload: str,
     unit: str | None,
-    epoch: str | None,
-    tunables: str,
-) -> list[sa.ColumnElement[bool]]:
+    epoch: str | None = None,
+    tunables: str = "",
+) -> list[Sample]:
+    testbed, workload = series
     # The images are chosen apart from the join: SQLite, which keeps no statistics, would else
     # read all that was ever measured on the testbed.
-    conditions = [
+    query = _READ.where(
         ITERATION.c.testbed == testbed,
         ITERATION.c.workload == workload,
         # What was measured with a tunable set says nothing of the kernel as it is.
@@ -235,41 +234,11 @@ def _conditions(
         ITERATION.c.image_id.in_(sa.select(IMAGE.c.id).where(chosen)),
         ~in_doubt(),
         ~of_control(testbed),
-    ]
-    if unit is None:
-        conditions.append(ITERATION.c.is_primary)
-    else:
-        conditions.append(ITERATION.c.unit.in_([unit, ""]))
-    if epoch is not None:
-        conditions.append(ITERATION.c.epoch == epoch)
-    return conditions
-
-
-def _samples(
-    conn: sa.Connection,
-    chosen: sa.ColumnElement[bool],
-    *,
-    testbed: str,
-    workload: str,
-    unit: str | None,
-    epoch: str | None,
-    tunables: str = "",
-) -> list[Sample]:
-    query = sa.select(
-        IMAGE.c.id,
-        IMAGE.c.label,
-        IMAGE.c.position,
-        IMAGE.c.ordinal,
-        ITERATION.c.epoch,
-        ITERATION.c.unit,
-        ITERATION.c.value,
-        ITERATION.c.at_s,
-        ITERATION.c.failure,
-    ).select_from(_JOINED)
-    conditions = _conditions(
-        chosen, testbed=testbed, workload=workload, unit=unit, epoch=epoch, tunables=tunables
+        ITERATION.c.is_primary if unit is None else ITERATION.c.unit.in_([unit, ""]),
     )
-    rows = conn.execute(query.where(*conditions).order_by(*_IN_ORDER)).all()
+    if epoch is not None:
+        query = query.where(ITERATION.c.epoch == epoch)
+    rows = conn.execute(query).all()
     units = _units(rows, unit)
     groups: dict[tuple[int, str, str], list[sa.Row[Any]]] = {}
     for row in rows:
@@ -298,13 +267,10 @@ def _sample(metric: Metric, rows: Sequence[sa.Row[Any]], testbed: str, workload:
         workload=workload,
         epoch=first.epoch,
         metric=metric,
-        iterations=tuple(_iterations(rows)),
+        iterations=tuple(
+            Iteration(value=row.value, at_s=row.at_s, failure=row.failure) for row in rows
+        ),
     )
-
-
-def _iterations(rows: Iterable[sa.Row[Any]]) -> Iterable[Iteration]:
-    for row in rows:
-        yield Iteration(value=row.value, at_s=row.at_s, failure=row.failure)
 
 
 DELETED = "(this log was deleted: artefacts.retention.logs-days of bench.yml)"

@@ -22,19 +22,6 @@ class ImageState(StrEnum):
     DROPPED = "dropped"
 
 
-class ProbeReason(StrEnum):
-    """Who asked for the iterations."""
-
-    COMMIT = "commit"
-    BACKFILL = "backfill"
-    CONFIRM = "confirm"
-    SEARCH = "search"
-    PERSON = "person"
-    CONTROL = "control"
-    SCHEDULE = "schedule"
-    WORKLOAD = "workload"  # whether the workload works
-
-
 class Priority(IntEnum):
     """Of what one claimant wants the highest goes first, and the oldest of equals.
 
@@ -51,6 +38,29 @@ class Priority(IntEnum):
     SPARE = 2
     BACKFILL = 0
     IMPROVEMENT = -1  # its search waits for a lab that idles
+
+
+class ProbeReason(StrEnum):
+    """Who asked for the iterations."""
+
+    COMMIT = "commit"
+    BACKFILL = "backfill"
+    CONFIRM = "confirm"
+    SEARCH = "search"
+    PERSON = "person"
+    CONTROL = "control"
+    SCHEDULE = "schedule"
+    WORKLOAD = "workload"  # whether the workload works
+
+    @property
+    def priority(self) -> Priority:
+        """What they usually have."""
+        match self:
+            case ProbeReason.WORKLOAD:
+                return Priority.CONTROL
+            case ProbeReason.SCHEDULE:
+                return Priority.COMMIT
+        return Priority[self.name]
 
 
 class JudgementState(StrEnum):

@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -24,6 +25,7 @@ from buildbot_bench.history import Fit, MirrorHistory, mirror_path
 from buildbot_bench.plugin.artefacts.http import place_at
 from buildbot_bench.plugin.artefacts.place import Artefacts, Place
 from buildbot_bench.plugin.db.rows import IterationRow, PatchRow, ProbeRow
+from buildbot_bench.plugin.db.sql import VersionedRow
 from buildbot_bench.plugin.db.store import BenchStore
 from buildbot_bench.plugin.farm.histories import FarmHistory
 from buildbot_bench.plugin.farm.mirroring import Mirroring, Mirrorings
@@ -211,6 +213,14 @@ class Farm:
     def now(self) -> float:
         """The master's clock, in seconds since the epoch."""
         return float(self.master.reactor.seconds())
+
+    async def change(self, row: VersionedRow, **columns: Any) -> VersionedRow | None:
+        """The row with columns changed, and when; None when another was quicker."""
+        return await self.store.change(row, changed_at=self.now(), **columns)
+
+    async def end(self, row: VersionedRow, state: StrEnum, **columns: Any) -> VersionedRow | None:
+        """The row in a state that nothing follows, since now; None when another was quicker."""
+        return await self.store.change(row, state=state, ended_at=self.now(), **columns)
 
     def git(self, function: Callable[..., T], *args: Any) -> Deferred[T]:
         """Ask the history in a thread: it may have to read much."""

@@ -29,6 +29,7 @@ from buildbot_bench.plugin.outbox.site import (
     WantedNotice,
     no_token,
 )
+from buildbot_bench.plugin.queries.breakage_views import search_url
 from buildbot_bench.plugin.queries.incidents import MOST_WAIT_S, mail_is_to_wait
 from buildbot_bench.plugin.queries.reports import report_of
 from buildbot_bench.render.html import report_markdown
@@ -234,7 +235,7 @@ class NoticeOutbox(Outbox[NoticeRow]):
         return f"{row.kind} of search {row.search_id}"
 
     async def _site(self, notice: NoticeRow) -> Site:
-        page = self._page(notice.search_id)
+        page = search_url(self._farm, notice.search_id)
         search = await self._farm.store.search(notice.search_id)
         repository = search.repository if search else ""
         for name, site in sites_of(self._farm, repository).items():
@@ -250,9 +251,6 @@ class NoticeOutbox(Outbox[NoticeRow]):
         if not token:
             raise no_token(name)
         return token
-
-    def _page(self, search_id: int) -> str:
-        return f"{self._farm.master.config.buildbotURL}#/bench/searches/{search_id}"
 
 
 def sites_of(farm: Farm, repository: str) -> Mapping[str, NotifiedSite]:

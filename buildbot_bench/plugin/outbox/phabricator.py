@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from buildbot_bench.core.errors import InfraError
+from buildbot_bench.core.json_model import Json
 from buildbot_bench.core.legible import one_line
 from buildbot_bench.plugin.outbox.site import (
     HINT,
-    Json,
     NamedCulprit,
     Site,
     SiteDenial,

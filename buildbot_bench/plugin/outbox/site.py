@@ -17,6 +17,7 @@ from twisted.web.client import ResponseFailed
 from twisted.web.http_headers import Headers
 
 from buildbot_bench.core.errors import BenchError, InfraError
+from buildbot_bench.core.json_model import Json
 from buildbot_bench.core.legible import one_line, quoted
 
 TIMEOUT_S = 30.0
@@ -36,8 +37,6 @@ _LATER = frozenset({408, 425, 429})
 # may lag behind the commit.
 _DENIED = frozenset({401, 403, 404})
 HINT = "it is kept and tried again; look at `notify` in bench.yml and at the token if this lasts"
-
-Json = dict[str, Any]
 
 
 class SiteRefusal(BenchError):  # noqa: N818 - an outcome that is recorded, not a fault

@@ -1,11 +1,11 @@
 """Breakages and ends of incidents, as reports, pages and REST show them."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from buildbot_bench.core.incident.breakage import bracket, plan_breakage
 from buildbot_bench.core.incident.model import Breakage, BreakagePolicy, Ending, Trial, TrialOutcome
 from buildbot_bench.core.item import ItemUnderTest
+from buildbot_bench.core.json_model import Json
 from buildbot_bench.core.report.harmless import harmless
 from buildbot_bench.core.report.incident_mails import (
     BreakageReport,
@@ -27,12 +27,10 @@ from buildbot_bench.plugin.queries.breakages import (
 from buildbot_bench.plugin.queries.commit_views import reviews_of
 from buildbot_bench.plugin.queries.evidence import item_of_search
 
-Json = dict[str, Any]
 
-
-def search_url(farm: Farm, search: SearchRow) -> str:
+def search_url(farm: Farm, search_id: int) -> str:
     """Where the page of a search is."""
-    return f"{farm.master.config.buildbotURL}#/bench/searches/{search.id}"
+    return f"{farm.master.config.buildbotURL}#/bench/searches/{search_id}"
 
 
 async def breakage_report(farm: Farm, search: SearchRow) -> BreakageReport | None:
@@ -70,7 +68,7 @@ async def breakage_report(farm: Farm, search: SearchRow) -> BreakageReport | Non
             tried=tuple(_tried(search, inputs, item)),
             again="" if answer.before is None else revisions[answer.before].label,
             console=await _console(farm, search, revisions[new]),
-            url=search_url(farm, search),
+            url=search_url(farm, search.id),
             operator=(mail.reply_to or "") if mail else "",
             branch=await branch_to_name(farm, search.branch),
             item=item,
@@ -149,7 +147,7 @@ async def recovery_report(farm: Farm, search: SearchRow, *, found: str) -> Recov
             since=await culprit_label(farm, search),
             found=found,
             difference=recovery.difference,
-            url=search_url(farm, search),
+            url=search_url(farm, search.id),
             branch=await branch_to_name(farm, search.branch),
             links=farm.workflow.pages_of_commits(search.repository),
         )

@@ -23,7 +23,7 @@ from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.plugin.db.finding_rows import QuarantineRow, SearchRow
 from buildbot_bench.plugin.db.read_files import AttemptRow, BootRow
-from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
+from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow, SeriesName
 from buildbot_bench.plugin.db.states import ImageState, ProbeReason, SearchKind
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.series import all_series, removal_reason, repository_removal_reason
@@ -31,8 +31,6 @@ from buildbot_bench.plugin.queries.evidence import patched, span_of
 
 _MOST = 200  # jobs of a series that are looked back upon
 _LINES, _LINE_COLUMNS = 3, 80  # of a failure's output
-
-SeriesName = tuple[str, str]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -2,7 +2,6 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Mapping
-from typing import Any
 
 from buildbot_bench.api.states import AbTestState, SearchState
 from buildbot_bench.core.calibration import (
@@ -16,7 +15,7 @@ from buildbot_bench.core.calibration import (
     compared_again,
 )
 from buildbot_bench.core.incident.confirmation import Standing
-from buildbot_bench.core.json_model import to_json
+from buildbot_bench.core.json_model import Json, to_json
 from buildbot_bench.core.sample import NoiseClass, Sample
 from buildbot_bench.core.search import Step
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
@@ -34,7 +33,6 @@ from buildbot_bench.plugin.farm.series import all_series
 from buildbot_bench.plugin.queries.comparisons import ComparisonViews
 from buildbot_bench.plugin.queries.incidents import is_of
 
-Json = dict[str, Any]
 SeriesKey = tuple[str, str, str]
 
 _READ = 300

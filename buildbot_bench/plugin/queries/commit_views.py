@@ -3,10 +3,10 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
 
 from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.errors import BenchError, InfraError, UsageError
+from buildbot_bench.core.json_model import Json
 from buildbot_bench.core.links import Links
 from buildbot_bench.core.report.predecessor import (
     CommitContrast,
@@ -25,8 +25,6 @@ from buildbot_bench.plugin.farm.series import all_series, branch_of_image, remov
 from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS, item_on, span_of
 from buildbot_bench.plugin.queries.history import revision_json
 from buildbot_bench.plugin.queries.judgements import mark_json, marks_told, verdict_json
-
-Json = dict[str, Any]
 
 _SHA = re.compile(rf"[0-9a-f]{{{SHA_LENGTH}}}")
 

@@ -22,7 +22,7 @@ from buildbot_bench.core.sample import PPS, Metric
 from buildbot_bench.core.wire import ONE_IMAGE, FailureKind
 from buildbot_bench.lab.pktgen import Unusable, parse_receiver
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
-from buildbot_bench.plugin.db.rows import ImageRow, IterationRow, ProbeRow
+from buildbot_bench.plugin.db.rows import ImageRow, IterationRow, ProbeRow, SeriesName
 from buildbot_bench.plugin.db.states import ImageState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.queries.evidence import item_on
@@ -129,9 +129,6 @@ def since_resumed(ab_test: AbTestRow, probes: Sequence[ProbeRow]) -> list[ProbeR
     """The requests made since a comparison went on last: what failed before is forgiven."""
     since = ab_test.resumed_at
     return [probe for probe in probes if since is None or probe.created_at >= since]
-
-
-SeriesName = tuple[str, str]
 
 
 async def measured_by(farm: Farm, ab_test: AbTestRow) -> list[IterationRow]:

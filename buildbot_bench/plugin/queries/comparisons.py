@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from typing import Any
 
 from buildbot_bench.api.answers import ComparisonSummary, HeldPatch, Nouns, VariantShown
 from buildbot_bench.api.states import AbTestState
@@ -16,13 +15,13 @@ from buildbot_bench.core.compare.model import (
 from buildbot_bench.core.compare.published import set_ups
 from buildbot_bench.core.compare.report import compose_comparison, outcome_of
 from buildbot_bench.core.compare.text import markdown, text
-from buildbot_bench.core.json_model import to_json
+from buildbot_bench.core.json_model import Json, to_json
 from buildbot_bench.core.model.noise import Noise
 from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.core.sharing import WaitForBuild, WaitForDecision, what_it_waits_for
 from buildbot_bench.core.variant import parse_recipe
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
-from buildbot_bench.plugin.db.rows import ImageRow, IterationRow
+from buildbot_bench.plugin.db.rows import ImageRow, IterationRow, SeriesName
 from buildbot_bench.plugin.db.states import OPEN_PROBES, UNBUILT, ImageState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate
@@ -30,7 +29,6 @@ from buildbot_bench.plugin.farm.series import branch_of_commit, first_branch, is
 from buildbot_bench.plugin.queries.captures import flame_graphs_of
 from buildbot_bench.plugin.queries.compared_boots import (
     KnownImages,
-    SeriesName,
     boots_done,
     boots_of,
     known_images,
@@ -40,8 +38,6 @@ from buildbot_bench.plugin.queries.compared_boots import (
 from buildbot_bench.plugin.queries.evidence import item_of_comparison
 from buildbot_bench.plugin.queries.history import read_series
 from buildbot_bench.plugin.queries.waits import Waits, waits
-
-Json = dict[str, Any]
 
 
 class ComparisonViews:

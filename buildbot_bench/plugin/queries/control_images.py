@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import attrgetter
-from typing import Any
 
 from buildbot_bench.api.states import ProbeState
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.health.chart import chart, learn_spread
 from buildbot_bench.core.health.model import Chart, ChartPolicy, Point, Round, Span
+from buildbot_bench.core.json_model import Json
 from buildbot_bench.core.model.thresholds import lab_tolerance
 from buildbot_bench.core.sample import PPS, Metric
 from buildbot_bench.plugin.db.finding_rows import QuarantineRow
@@ -168,9 +168,6 @@ async def _chart(
     good = [one for one in rounds if not any(span.holds(one.round.at_s) for span in doubted)]
     spread = await calculate(learn_spread, [one.round for one in good], metric)
     return await calculate(chart, [one.round for one in rounds], spread, policy, excluded=doubted)
-
-
-Json = dict[str, Any]
 
 
 async def control_view(farm: Farm, testbed: str) -> Json | None:

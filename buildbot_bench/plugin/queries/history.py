@@ -6,7 +6,6 @@ from itertools import pairwise
 from math import hypot
 from operator import attrgetter
 from statistics import median
-from typing import Any
 
 from twisted.internet.threads import deferToThread
 
@@ -14,7 +13,7 @@ from buildbot_bench.api.answers import RevisionShown
 from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.evidence import comparable_samples
-from buildbot_bench.core.json_model import to_json
+from buildbot_bench.core.json_model import Json, to_json
 from buildbot_bench.core.model.learn import learn
 from buildbot_bench.core.model.noise import Noise
 from buildbot_bench.core.revision import Revision
@@ -37,8 +36,6 @@ from buildbot_bench.plugin.farm.series import (
     watched_branches,
 )
 from buildbot_bench.plugin.queries.incidents import step_within
-
-Json = dict[str, Any]
 
 
 def revision_json(revision: Revision) -> Json:

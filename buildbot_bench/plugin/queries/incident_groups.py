@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.incident.confirmation import Standing
+from buildbot_bench.core.json_model import Json
 from buildbot_bench.core.search import SlopePart, Step
 from buildbot_bench.plugin.db.finding_rows import IncidentSeriesRow, MarkRow, SearchRow
 from buildbot_bench.plugin.db.states import FRUITFUL_SEARCHES, MarkKind, SearchKind
@@ -17,8 +17,6 @@ from buildbot_bench.plugin.queries.evidence import item_of_search
 from buildbot_bench.plugin.queries.history import revision_json
 from buildbot_bench.plugin.queries.incidents import alarmed_by, others_of, step_within
 from buildbot_bench.plugin.queries.judgements import mark_json
-
-Json = dict[str, Any]
 
 
 async def incident_json(farm: Farm, search: SearchRow) -> list[Json]:

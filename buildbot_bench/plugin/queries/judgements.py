@@ -1,10 +1,10 @@
 """Judgements as REST shows them, and settled changes with people's marks."""
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.evidence import comparable_samples
+from buildbot_bench.core.json_model import Json
 from buildbot_bench.core.judge.marks import noise_by_marks
 from buildbot_bench.core.judge.model import Said, Settled, is_small
 from buildbot_bench.core.report.marked import describe_marks
@@ -17,8 +17,6 @@ from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS
 from buildbot_bench.plugin.queries.history import revision_json
-
-Json = dict[str, Any]
 
 
 def mark_json(mark: MarkRow) -> Json:

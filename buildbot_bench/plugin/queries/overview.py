@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
 
 from buildbot_bench.api.states import ProbeState
+from buildbot_bench.core.json_model import Json
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.findings import NewestValue
 from buildbot_bench.plugin.db.leases import BROKER
@@ -173,8 +173,6 @@ async def _doing(farm: Farm, probe: ProbeRow, image: ImageRow | None) -> str:
     request = await farm.master.data.get(("buildrequests", str(probe.brid)))
     return "measuring" if request and request["claimed"] else "waiting"
 
-
-Json = dict[str, Any]
 
 _NOTHING = ReportFragment(card="", sections="")
 

@@ -23,6 +23,7 @@ from buildbot_bench.plugin.db.rows import ImageRow, IterationRow, ProbeRow
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.farm.series import branch_to_name
+from buildbot_bench.plugin.queries.breakage_views import search_url
 from buildbot_bench.plugin.queries.commit_views import reviews_of
 from buildbot_bench.plugin.queries.context import context_of
 from buildbot_bench.plugin.queries.evidence import SearchInputs, applied_fix, gather, item_on
@@ -200,7 +201,7 @@ def _setting(farm: Farm, search: SearchRow, inputs: SearchInputs, item: ItemUnde
         error=search.error,
         farm=farm.workflow.name,
         search_id=search.id,
-        url=f"{farm.master.config.buildbotURL}#/bench/searches/{search.id}",
+        url=search_url(farm, search.id),
         operator=(mail.reply_to or "") if mail else "",
         item=item,
         tunables=search.tunables,

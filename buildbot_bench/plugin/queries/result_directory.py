@@ -15,6 +15,7 @@ from buildbot_bench.core.compare.directory import (
 )
 from buildbot_bench.core.compare.model import ComparisonReport, SeriesReport
 from buildbot_bench.core.compare.published import capture_name
+from buildbot_bench.core.json_model import Json
 from buildbot_bench.core.profile.costs import cost_ratio
 from buildbot_bench.core.profile.model import Profile
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
@@ -23,7 +24,7 @@ from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.queries.captures import taken
 from buildbot_bench.plugin.queries.compared_boots import boots_of
-from buildbot_bench.plugin.queries.comparisons import ComparisonViews, Json
+from buildbot_bench.plugin.queries.comparisons import ComparisonViews
 from buildbot_bench.render.flamegraph import flame_difference, flame_graph
 from buildbot_bench.render.plots.canvas import Format
 from buildbot_bench.render.plots.distribution import MedianGroup, medians

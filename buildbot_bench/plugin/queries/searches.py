@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import asdict
 from statistics import fmean
-from typing import Any
 
 from buildbot_bench.api.answers import ForecastShown, Nouns, SearchSummary, SuspectShown
-from buildbot_bench.core.json_model import to_json
+from buildbot_bench.core.json_model import Json, to_json
 from buildbot_bench.core.json_reader import from_json
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.search import Evidence, Suspect, suspects
@@ -33,8 +32,6 @@ from buildbot_bench.plugin.queries.reports import report_of
 from buildbot_bench.plugin.queries.waits import Waits, left, waits
 from buildbot_bench.render.message import notice_text
 from buildbot_bench.render.text import report_text
-
-Json = dict[str, Any]
 
 
 class SearchViews:

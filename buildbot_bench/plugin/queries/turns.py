@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from buildbot_bench.api.states import ProbeState
 from buildbot_bench.core.sharing import Claim, ClaimKind, Demand, PersonPriority, Served, turns
 from buildbot_bench.plugin.db.probes import CaptureClaimRow, ClaimRow
+from buildbot_bench.plugin.db.rows import SeriesName
 from buildbot_bench.plugin.db.states import (
     ImageState,
     Priority,
@@ -15,7 +16,7 @@ from buildbot_bench.plugin.db.states import (
 )
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.series import held_testbeds, testbed_of
-from buildbot_bench.plugin.queries.breakages import SeriesName, Trouble, troubles_of_workloads
+from buildbot_bench.plugin.queries.breakages import Trouble, troubles_of_workloads
 
 DAY_S = 24 * 3600.0
 

@@ -8,7 +8,7 @@ from buildbot.data.resultspec import Filter
 
 from buildbot_bench.api.answers import ForecastShown, ForecastSpread, RangeShown
 from buildbot_bench.api.states import ProbeState
-from buildbot_bench.core.json_model import to_json
+from buildbot_bench.core.json_model import Json, to_json
 from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.core.search import Forecast, forecast
 from buildbot_bench.core.sharing import (
@@ -26,8 +26,6 @@ from buildbot_bench.plugin.queries.build_turns import BuildTurns, build_turns
 from buildbot_bench.plugin.queries.evidence import SearchInputs, gather, item_on
 from buildbot_bench.plugin.queries.history import revision_shown
 from buildbot_bench.plugin.queries.turns import LabTurns, WorkerQueue, has_used_up, lab_turns
-
-Json = dict[str, Any]
 
 
 async def expected(search: NewSearch, inputs: SearchInputs) -> Json:

@@ -1,7 +1,6 @@
 """Requests for comparisons: what they may hold, reuse and cost."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from buildbot_bench.api.requests import MOST_BOOTS, ComparisonQuestion, Extension
 from buildbot_bench.api.states import AbTestState
@@ -15,6 +14,7 @@ from buildbot_bench.core.compare.variants import (
 )
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.item import ItemUnderTest
+from buildbot_bench.core.json_model import Json
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.sharing import PersonPriority
 from buildbot_bench.core.variant import parse_recipe
@@ -79,9 +79,6 @@ async def refuse_other_epoch(farm: Farm, ab_test: AbTestRow, more: Sequence[str]
                 f" which is in {epoch_name(now)} now: no comparison mixes epochs",
                 hint=f"measure all of it again: `bench-compare {variants}`",
             )
-
-
-Json = dict[str, Any]
 
 
 class ComparisonRequests:
@@ -242,9 +239,7 @@ class ComparisonRequests:
             if image.state == ImageState.HELD:
                 held |= not trusted
             elif image.state == ImageState.FAILED:
-                await self._farm.store.change(
-                    image, changed_at=self._farm.now(), state=ImageState.WANTED, attempt=0
-                )
+                await self._farm.change(image, state=ImageState.WANTED, attempt=0)
         return held
 
     def _min_effect(self, wanted: Sequence[Series]) -> float:

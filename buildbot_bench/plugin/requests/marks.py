@@ -2,6 +2,7 @@
 
 from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.json_model import Json
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.plugin.db.finding_rows import JudgementRow, MarkRow, SearchRow
@@ -9,7 +10,7 @@ from buildbot_bench.plugin.db.states import MarkKind, SearchKind
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.series import removal_reason
 from buildbot_bench.plugin.queries.incident_groups import incident_around
-from buildbot_bench.plugin.queries.judgements import Json, mark_json
+from buildbot_bench.plugin.queries.judgements import mark_json
 
 # Who marks on a farm without logins.
 NOBODY = "somebody"

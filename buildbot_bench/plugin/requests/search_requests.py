@@ -1,22 +1,20 @@
 """People's requests on searches: forecast, start, cancel, and more boots of a revision."""
 
 from itertools import count
-from typing import Any
 from uuid import uuid4
 
 from buildbot_bench.api.requests import MoreBoots, SearchQuestion
 from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.json_model import Json
 from buildbot_bench.core.patch import check_patch
 from buildbot_bench.core.revision import Revision, RevisionRange
 from buildbot_bench.core.variant import parse_tunable, parse_variant, tunables_text
 from buildbot_bench.history import Fit
-from buildbot_bench.plugin.broker.ask import BuildTarget, ask_image, ask_probe, built_for
+from buildbot_bench.plugin.broker.ask import BuildTarget, ask_boots, ask_image, built_for
 from buildbot_bench.plugin.db.finding_rows import NewSearch
-from buildbot_bench.plugin.db.rows import ProbeRequest
 from buildbot_bench.plugin.db.states import (
     ImageState,
-    Priority,
     ProbeReason,
     SearchKind,
     SearchReason,
@@ -34,8 +32,6 @@ from buildbot_bench.plugin.farm.series import (
 from buildbot_bench.plugin.queries.evidence import gather, relinks_of, span_of
 from buildbot_bench.plugin.queries.waits import expected, range_json
 from buildbot_bench.plugin.requests.variants import keep_patch
-
-Json = dict[str, Any]
 
 
 class SearchRequests:
@@ -202,21 +198,16 @@ async def measure_more(farm: Farm, search_id: int, boots: MoreBoots) -> Json:
     span = await farm.git(span_of, farm, search)
     revision = await farm.git(_within, farm, span, boots.revision, search.repository)
     wanted = await built_for(farm, search, revision)
-    probe = await ask_probe(
+    image = await ask_image(farm, wanted, await _ordinal(farm, wanted, fresh=boots.fresh))
+    probe = await ask_boots(
         farm,
-        ProbeRequest(
-            image_id=(
-                await ask_image(farm, wanted, await _ordinal(farm, wanted, fresh=boots.fresh))
-            ).id,
-            testbed=search.testbed,
-            workload=search.workload,
-            iterations=boots.iterations,
-            reason=ProbeReason.PERSON,
-            priority=Priority.PERSON,
-            search_id=search.id,
-            tunables=search.tunables,
-            name=f"person {uuid4().hex}",
-        ),
+        image.id,
+        (search.testbed, search.workload),
+        ProbeReason.PERSON,
+        boots.iterations,
+        search_id=search.id,
+        tunables=search.tunables,
+        name=f"person {uuid4().hex}",
     )
     farm.wake()
     return {"probeid": probe.id, "label": wanted.label}

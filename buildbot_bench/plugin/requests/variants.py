@@ -27,11 +27,11 @@ from buildbot_bench.core.variant import (
 )
 from buildbot_bench.plugin.broker.ask import BuildTarget
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
-from buildbot_bench.plugin.db.rows import PatchRow
+from buildbot_bench.plugin.db.rows import PatchRow, SeriesName
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.farm.series import testbed_of
-from buildbot_bench.plugin.queries.compared_boots import SeriesName, known_images
+from buildbot_bench.plugin.queries.compared_boots import known_images
 from buildbot_bench.plugin.queries.comparisons import ComparisonViews, variants_of
 from buildbot_bench.plugin.queries.evidence import item_of_comparison, item_of_farm
 from buildbot_bench.plugin.queries.turns import boots_of_a_day

@@ -9,6 +9,7 @@ from twisted.internet.defer import Deferred, DeferredLock
 from twisted.internet.threads import deferToThread
 
 from buildbot_bench.core.gate import Ruling
+from buildbot_bench.core.json_model import Json
 from buildbot_bench.core.legible import csv_text
 from buildbot_bench.core.limits import EXPORTED_ROWS
 from buildbot_bench.plugin.broker.commit_queue import said_of
@@ -95,9 +96,6 @@ class SamplesEndpoint(BenchEndpoint):
         if written.is_cut:
             name += f"-newest-{limit}"
         return {"raw": written.text, "mime-type": "text/csv", "filename": f"{name}.csv"}
-
-
-Json = dict[str, Any]
 
 
 async def kernels(farm: Farm) -> Json:

@@ -86,7 +86,7 @@ class CheckoutFromMirror(ShellStep):
         if self.build.stopped_reason is None:
             farm, image = farm_of(self.master), await image_of(self)
             reason = command.stderr.strip()[-300:] or "the checkout failed"
-            await farm.store.change(image, changed_at=farm.now(), reason=reason)
+            await farm.change(image, reason=reason)
         return EXCEPTION
 
 
@@ -215,7 +215,7 @@ class Compile(ShellStep):
         kind, reason = symptoms.diagnosis(command.rc)
         farm, image = farm_of(self.master), await image_of(self)
         if kind is FailureKind.INFRASTRUCTURE:
-            await farm.store.change(image, changed_at=farm.now(), reason=reason)
+            await farm.change(image, reason=reason)
             return EXCEPTION
         return await untestable(self, image, reason)
 

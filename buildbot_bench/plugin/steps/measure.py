@@ -77,25 +77,18 @@ class MeasureProbe(ShellStep):
         return EXCEPTION
 
     async def _conclude(self, image: ImageRow, failure: tuple[FailureKind, str] | None) -> int:
-        store, now = self._farm.store, self._farm.now()
-        probe = await probe_of(self)
+        farm, probe = self._farm, await probe_of(self)
         if failure is None:
-            await store.change(
-                probe, state=ProbeState.DONE, ended_at=now, failure=None, failure_kind=None
-            )
+            await farm.end(probe, ProbeState.DONE, failure=None, failure_kind=None)
             return SUCCESS
         kind, reason = failure
         self.descriptionDone = [reason]
         if kind is FailureKind.UNTESTABLE:
-            if await is_believed(self._farm, probe):
-                await store.change(
-                    image, changed_at=now, state=ImageState.UNTESTABLE, reason=reason
-                )
-            await store.change(
-                probe, state=ProbeState.DONE, ended_at=now, failure=reason, failure_kind=kind
-            )
+            if await is_believed(farm, probe):
+                await farm.change(image, state=ImageState.UNTESTABLE, reason=reason)
+            await farm.end(probe, ProbeState.DONE, failure=reason, failure_kind=kind)
             return FAILURE
-        await store.change(probe, failure=reason, failure_kind=kind)
+        await farm.store.change(probe, failure=reason, failure_kind=kind)
         return EXCEPTION
 
     @async_to_deferred
@@ -199,7 +192,7 @@ class TakeCapture(ShellStep):
 
     async def work(self) -> int:
         """Run the job to its end; without a word of its end it is asked for again."""
-        store, now = farm_of(self.master).store, farm_of(self.master).now
+        farm = farm_of(self.master)
         row, image = await profile_of(self), await image_of(self)
         if row.state not in OPEN_PROFILES:
             self.descriptionDone = ["no longer asked for"]
@@ -211,14 +204,12 @@ class TakeCapture(ShellStep):
         if reader.ending is None:
             return await self._leave(row, why_left(reader, command), wrong=command.rc == USAGE)
         if reader.taken is not None and isinstance(reader.ending, Finished):
-            await store.change(
-                row, state=ProfileState.DONE, digest=reader.taken, failure=None, ended_at=now()
-            )
+            await farm.end(row, ProfileState.DONE, digest=reader.taken, failure=None)
             return SUCCESS
         failure = failure_text(reader.ending, reader.fault or "the lab reported no capture")
         reason = failure[1] if failure else "the lab reported no capture"
         self.descriptionDone = [reason]
-        await store.change(row, state=ProfileState.FAILED, failure=reason, ended_at=now())
+        await farm.end(row, ProfileState.FAILED, failure=reason)
         return FAILURE
 
     async def _leave(self, row: ProfileRow, why: str, *, wrong: bool) -> int:
@@ -229,9 +220,7 @@ class TakeCapture(ShellStep):
         if wrong:
             reason = why or "the lab's testbed is not set up for captures: see `bench-lab profile`"
             self.descriptionDone = [reason]
-            await farm.store.change(
-                row, state=ProfileState.FAILED, failure=reason, ended_at=farm.now()
-            )
+            await farm.end(row, ProfileState.FAILED, failure=reason)
             return FAILURE
         if why:
             self.descriptionDone = [why]

@@ -52,9 +52,7 @@ async def untestable(step: Any, image: ImageRow, reason: str) -> int:
     """Say of an image that its revision is at fault; how the step ends."""
     farm = farm_of(step.master)
     step.descriptionDone = [reason]
-    await farm.store.change(
-        image, changed_at=farm.now(), state=ImageState.UNTESTABLE, reason=reason
-    )
+    await farm.change(image, state=ImageState.UNTESTABLE, reason=reason)
     return FAILURE
 
 
@@ -183,7 +181,7 @@ class KeepReadFiles(Restartable, FileUpload):
         if await _size_on_worker(self, f"{self.workdir}/{self.workersrc}") is not None:
             results, body = await self._unless_linked(farm)
         digest = await farm.store.keep_read_files(body) if body else None
-        await farm.store.change(image, changed_at=farm.now(), read_files=digest, built_by=self._job)
+        await farm.change(image, read_files=digest, built_by=self._job)
         return results
 
     async def _unless_linked(self, farm: Farm) -> tuple[int, bytes]:
@@ -220,9 +218,8 @@ async def keep_built(
     artefact = await farm.artefacts.look(incoming)
     await store.keep_artefact(digest=artefact.digest, size=artefact.size, now=farm.now())
     await farm.artefacts.adopt(incoming, artefact)
-    await store.change(
+    await farm.change(
         image,
-        changed_at=farm.now(),
         state=ImageState.BUILT,
         digest=artefact.digest,
         size=artefact.size,
