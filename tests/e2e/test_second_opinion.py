@@ -11,7 +11,7 @@ from tests.e2e.histories import numbered_history, record
 from tests.e2e.inbox import Inbox, flowing
 from tests.e2e.replay_farm import ReplayFarm, Shape
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1500)]
 
 FIRST, KNOWN, BOTH, MIDDLE, ALONE, LAST = 400000, 400006, 400008, 400010, 400014, 400016
 LEVEL, LOST = 620e3, 0.2
@@ -70,7 +70,7 @@ def farm(farms, inbox: Inbox, tmp_path_factory) -> ReplayFarm:
 def test_the_mails_say_where_each_change_is(farm: ReplayFarm, inbox: Inbox) -> None:
     measured = "SELECT count(DISTINCT image_id) FROM bench_iteration"
     farm.history.publish(farm.source, f"r{KNOWN}")
-    farm.wait(lambda: farm.value(measured) >= 5, "a past")
+    farm.wait(lambda: farm.value(measured) >= 5, "a past", PATIENCE_S)
     farm.history.publish(farm.source, f"r{MIDDLE}")
     on_both = inbox.wait_for(farm, f"[bench] r{BOTH} ", PATIENCE_S)
     assert "The change is on both testbeds: twin has -20." in flowing(on_both)
