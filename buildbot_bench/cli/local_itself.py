@@ -12,10 +12,9 @@ _HOUR_S = 3600
 
 
 def itself_text(seen: AgainstItself) -> str:
-    """The answer of `bench-compare --local --aa`: the noise, the costs, the causes."""
-    sha, subject = seen.revision.short_sha, seen.revision.subject
+    """The answer of an A/A measurement: the noise, the costs, the causes."""
     blocks = [
-        [f"{sha} {subject}, against itself"],
+        [f"{seen.title}, against itself"],
         list(_noise(seen)),
         list(_costs(seen)),
         list(_causes(seen)),
@@ -27,16 +26,13 @@ def _noise(seen: AgainstItself) -> Iterator[str]:
     found, first = seen.found, seen.values[0]
     spread = "a counted value, which repeats" if not found.run else f"{size(found.run)} (sd)"
     runs = sum(map(len, seen.values.values()))
-    yield f"from run to run      {spread}, by {count(runs, 'run')} of {seen.seconds:.2g} s"
+    between = f"from {seen.noun} to {seen.noun}"
+    yield f"{between:<21}{spread}, by {count(runs, seen.noun)} of {seen.seconds:.2g} s"
     if found.build is not None:
         apart = ", ".join(map(fine_percent, found.between))
         yield f"from image to image  {size(found.build)} (sd); seen: {apart} from the first one"
-    elif seen.alike:
-        yield "from image to image  not known: the build does not heed BENCH_IMAGE"
-    elif seen.is_built:
-        yield "from image to image  not known: --images 1 builds one alone"
     else:
-        yield "from image to image  nothing: there is no --build"
+        yield f"from image to image  {seen.alone}"
     yield f"the first image      {quantity(fmean(first))} {seen.unit} on average"
 
 
@@ -49,7 +45,7 @@ def _costs(seen: AgainstItself) -> Iterator[str]:
             continue
         images = f" in {count(cost.images, 'image')}" if cost.images > 1 else ""
         hours = hours_text(2 * cost.runs * seen.seconds / _HOUR_S)
-        yield f"{change}{count(cost.runs, 'run')}{images}, {hours} for both sides"
+        yield f"{change}{count(cost.runs, seen.noun)}{images}, {hours} for both sides"
 
 
 def _why(seen: AgainstItself) -> str:
@@ -57,14 +53,17 @@ def _why(seen: AgainstItself) -> str:
         return f"not by {MOST_IMAGES} images of each"
     if seen.is_built:
         return "with one image it may be luck with layout"
-    return f"runs differ by {size(seen.found.run)}"
+    return f"{seen.noun}s differ by {size(seen.found.run)}"
 
 
 def _causes(seen: AgainstItself) -> Iterator[str]:
+    if not seen.here:
+        yield "what makes boots vary on the DUT is not visible from here: see what is MISSING above"
+        return
     if not seen.causes:
         yield "this machine shows none of the usual causes of noise"
         return
-    yield "what makes runs vary here, and what to do about it:"
+    yield f"what makes {seen.noun}s vary here, and what to do about it:"
     for cause in seen.causes:
         yield f"  {cause.what}"
         yield f"    {cause.remedy}"

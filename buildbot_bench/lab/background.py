@@ -70,7 +70,7 @@ def _measure_with(driver: Driver, job: Job, request: Request, testbed: LabTestbe
         Dut(driver, job.artefact, request.digest),
         recorded,
         job.events.append,
-        _budget(testbed),
+        budget_of(testbed),
     )
 
 
@@ -84,7 +84,8 @@ def _started(request: Request, testbed: LabTestbed, driver: Driver) -> Started:
     )
 
 
-def _budget(testbed: LabTestbed) -> Budget:
+def budget_of(testbed: LabTestbed) -> Budget:
+    """Return how many failures in a row a job on a testbed bears."""
     common = testbed.common
     return Budget(
         kernel_faults=common.kernel_faults,

@@ -21,6 +21,7 @@ from buildbot_bench.core.profile.formats import (
 )
 from buildbot_bench.core.profile.model import Profile
 from buildbot_bench.core.wire import Event, Failed, FailureKind, Profiled, format_event, pieces
+from buildbot_bench.lab.against_itself import add_itself, check_itself
 from buildbot_bench.lab.asking import add_arguments, add_iterations, new_job_name, request_of
 from buildbot_bench.lab.background import home_of, run_job
 from buildbot_bench.lab.box.cli import add_box
@@ -99,6 +100,7 @@ def _parser() -> argparse.ArgumentParser:
     listing.set_defaults(command=_list)
     check = commands.add_parser("check", parents=[places], help="say what a testbed lacks")
     check.add_argument("testbed", metavar="TESTBED")
+    add_itself(check)
     check.set_defaults(command=_check)
     cancel = commands.add_parser("cancel", parents=[places], help="end a job")
     cancel.add_argument("--job", required=True, metavar="ID")
@@ -213,13 +215,16 @@ def _check(options: argparse.Namespace) -> int:
         who = "another job" if owner is None else f"job {owner.job}"
         raise InfraError(f"{who} has {testbed.name} now", hint="check again when it is free")
     try:
-        findings = make_driver(testbed, home).check()
+        driver = make_driver(testbed, home)
+        findings = driver.check()
+        for finding in findings:
+            print(f"{'ok     ' if finding.fine else 'MISSING'} {finding.subject}: {finding.detail}")
+            if finding.remedy is not None:
+                print(f"        → {finding.remedy}")
+        if options.aa:
+            print(f"\n{check_itself(options, testbed, driver, options.state.absolute())}", end="")
     finally:
         os.close(lock)
-    for finding in findings:
-        print(f"{'ok     ' if finding.fine else 'MISSING'} {finding.subject}: {finding.detail}")
-        if finding.remedy is not None:
-            print(f"        → {finding.remedy}")
     return _FINISHED if all(finding.fine for finding in findings) else _INFRASTRUCTURE
 
 

@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.legible import shorten
-from buildbot_bench.core.report.model import AddedSection, Report, ReportKind
-from buildbot_bench.core.report.words import count, named, what_changed
+from buildbot_bench.core.model.thresholds import is_change
+from buildbot_bench.core.report.model import AddedSection, Report, ReportKind, StepReport
+from buildbot_bench.core.report.words import count, named, threshold, what_changed
 from buildbot_bench.core.revision import Revision, RevisionRange
 from buildbot_bench.core.search import Step, forecast
 from buildbot_bench.local.bench import Bench
@@ -21,7 +22,7 @@ _ITSELF = "It is the merge itself: neither of its parents is {} alone."
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Inside:
+class Inside:
     """What came of the search inside a merge; `why` is why there is no report."""
 
     merge: Revision
@@ -69,14 +70,14 @@ class SearchIntoMerges:
         insides = [one for step in steps if (one := self._inside(search, known_as, step))]
         return _joined(report, insides)
 
-    def _inside(self, search: LocalSearch, shown: RevisionRange, step: Step) -> _Inside | None:
+    def _inside(self, search: LocalSearch, shown: RevisionRange, step: Step) -> Inside | None:
         """The search inside a step's commit, None where it is no merge."""
         before, merge = (shown.revisions[place] for place in (step.old, step.new))
         built = (search.between.revisions[place] for place in (step.old, step.new))
         brought = self._merges.brought(*built, shown=(before, merge))
         if brought is None:
             return None
-        inside = _Inside(merge=merge, brought=brought)
+        inside = Inside(merge=merge, brought=brought)
         if brought.shown.new.sha == merge.sha and brought.shown.n == 1:
             return inside
         self._onlooker.notice(
@@ -115,9 +116,9 @@ def _is_of_one_commit(step: Step, search: LocalSearch) -> bool:
     return step.new == step.old + 1 and step.probability >= 1 - search.terms.error
 
 
-def _joined(report: Report, insides: Sequence[_Inside]) -> Report:
+def _joined(report: Report, insides: Sequence[Inside]) -> Report:
     """One report: that of the search inside the headline's merge, where it found a commit."""
-    added = tuple(_section(report, inside) for inside in insides)
+    added = tuple(section_of(report, inside) for inside in insides)
     headline = report.headline
     for inside in insides:
         deeper = inside.report
@@ -129,7 +130,7 @@ def _joined(report: Report, insides: Sequence[_Inside]) -> Report:
     return replace(report, added=(*report.added, *added))
 
 
-def _section(report: Report, inside: _Inside) -> AddedSection:
+def section_of(report: Report, inside: Inside) -> AddedSection:
     """What is said of a merge and of the search inside it."""
     merge, brought = inside.merge, inside.brought
     of = [step for step in report.steps if step.new.sha == merge.sha]
@@ -138,16 +139,26 @@ def _section(report: Report, inside: _Inside) -> AddedSection:
     lines.append(f'{named(merge)} "{subject}" is a merge of {count(brought.shown.n, "commit")}.')
     match inside:
         case (
-            _Inside(culprit=Revision(), report=Report() as deeper)
-            | _Inside(report=Report(kind=ReportKind.INCONCLUSIVE) as deeper)
+            Inside(culprit=Revision(), report=Report() as deeper)
+            | Inside(report=Report(kind=ReportKind.INCONCLUSIVE) as deeper)
         ):
             lines.append(f"Inside it: {deeper.summary[0]} {_how(brought)}")
-        case _Inside(why=why) if why:
+        case Inside(report=Report(kind=ReportKind.NOT_REPRODUCED)) if _is_below(report, of):
+            lines.append(
+                f"Inside it nothing reaches {threshold(report.setting.min_effect)}, as the merge "
+                "does not: a smaller --min-effect finds the commit."
+            )
+        case Inside(why=why) if why:
             lines.append(f"Inside it nothing could be measured: {why}.")
         case _:
             worse = "slow" if any(step.regression for step in of) else "fast"
             lines.append(_ITSELF.format(worse))
     return AddedSection(title=f"Inside the merge {merge.label}", lines=tuple(lines))
+
+
+def _is_below(report: Report, steps: Sequence[StepReport]) -> bool:
+    """Whether steps are smaller than what the search was asked for, be they sure."""
+    return not any(is_change(step.effect, report.setting.min_effect) for step in steps)
 
 
 def _how(brought: Brought) -> str:

@@ -12,6 +12,7 @@ from buildbot_bench.local.trees import remove_tree
 
 _LINK = re.compile(r"160000 commit ([0-9a-f]+)\t(.+)", re.DOTALL)  # of git ls-tree
 _PATH = re.compile(r"submodule\.(.+)\.path\n(.+)", re.DOTALL)  # of git config -z
+_URL = re.compile(r"submodule\.(.+)\.url\n")
 _LONGEST = 1000  # characters of a path, however deep submodules lie in submodules
 
 
@@ -56,15 +57,34 @@ class Submodules:
             inner = [home / "modules" / one.name for home in homes]
             outer = [checkout / one.path for checkout in checkouts]
             there = [source for source in (*inner, *outer) if _is_repository(source)]
+            renamed = [source for source in self._registered() if self._has(source, one.sha)]
             if not place.resolve().is_relative_to(tree.resolve()) or len(path) > _LONGEST:
                 yield f"the submodule {one_line(path)} stays empty: it leads out of the tree"
-            elif any(self._clone(source, place, one.sha) for source in there):
-                yield from self._fill(place, f"{path}/", inner, outer)
+            elif any(self._clone(source, place, one.sha) for source in (*there, *renamed)):
+                yield from self._fill(place, f"{path}/", (*inner, *renamed), outer)
             else:
                 quoted = shlex.quote(one_line(path))
                 remedy = f"-C {quoted} fetch" if there else "submodule update --init --recursive"
                 lacks = f"your checkout lacks {one.sha[:12]} of it" if there else "you have it not"
                 yield f"the submodule {one_line(path)} stays empty, as {lacks}: `git {remedy}`"
+
+    def _registered(self) -> list[Path]:
+        """Those that the user has: an older revision may have one by another name and path."""
+        try:
+            told = self.git.text("config", "-z", "--get-regexp", r"^submodule\..+\.url$")
+        except GitRefusedError:  # there is none
+            return []
+        names = [match[1] for one in told.split("\0") if (match := _URL.match(one))]
+        return [self.git.home / "modules" / name for name in names]
+
+    def _has(self, source: Path, sha: str) -> bool:
+        try:
+            self.git.bytes(
+                f"--git-dir={source}", "--work-tree=.", "cat-file", "-e", f"{sha}^{{commit}}"
+            )
+        except GitRefusedError:  # another repository, or none
+            return False
+        return True
 
     def _submodules(self, tree: Path) -> list[_Submodule]:
         if not (tree / ".gitmodules").is_file():

@@ -109,6 +109,13 @@ def _switch(value: Any) -> Any:
     raise ValueError(f"should be true or false, not {quoted(value)}")
 
 
+def _asked(value: Any) -> Any:
+    """None for any testbed, and no name for none."""
+    if isinstance(value, bool):
+        return None if value else ()
+    return _listed(value)
+
+
 def _variable_text(value: Any) -> Any:
     """What GitHub makes of a number or a truth value; 1.10 would become 1.1 and is refused."""
     match value:
@@ -160,6 +167,7 @@ OneOrMore = Annotated[
     _ItemAlone(),
     AfterValidator(_distinct),
 ]
+_NAMED = {"type": "string", "pattern": NAME_PATTERN}
 Fraction = Annotated[
     float,
     BeforeValidator(_fraction),
@@ -179,6 +187,11 @@ Seconds = Annotated[
     WithJsonSchema({"type": "string", "pattern": DURATION_PATTERN}),
 ]
 Switch = Annotated[bool, BeforeValidator(_switch)]
+Asked = Annotated[
+    tuple[Name, ...] | None,
+    BeforeValidator(_asked),
+    WithJsonSchema({"anyOf": [{"type": "boolean"}, _NAMED, {"type": "array", "items": _NAMED}]}),
+]
 Environment = dict[
     Annotated[str, StringConstraints(pattern=VARIABLE_PATTERN)],
     Annotated[

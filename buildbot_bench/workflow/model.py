@@ -23,6 +23,7 @@ from pydantic import (
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.links import Links, links_of
 from buildbot_bench.workflow.fields import (
+    Asked,
     Environment,
     Fraction,
     Model,
@@ -58,6 +59,7 @@ from buildbot_bench.workflow.settings import (
     UntrustedLimits,
     control_problems,
     owner_problems,
+    unknown_testbeds,
 )
 
 # A URL, or ssh's user@host:path.
@@ -118,6 +120,9 @@ class Regression(Model):
     digest tells of it. false: such an alarm is only shown."""
     max_measurements: Annotated[int, Field(ge=10, le=100_000)] = 2000
     """How many iterations a search may ask for before it gives up as inconclusive."""
+    second_opinion: Asked = None
+    """Boot both sides of the culprit of an alarm on another testbed of the same workload, too: on
+    the one with the fewest searches, or on those that are named. false: on none."""
 
 
 class Workflow(Model):
@@ -211,6 +216,11 @@ class Workflow(Model):
     def _owners_have_mail(self) -> Self:
         if self.mail is None:
             require(owner_problems(self.testbeds))
+        return self
+
+    @model_validator(mode="after")
+    def _second_opinions_are_of_testbeds(self) -> Self:
+        require(unknown_testbeds(self.regression.second_opinion or (), self.testbeds))
         return self
 
     @model_validator(mode="after")

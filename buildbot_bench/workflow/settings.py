@@ -1,7 +1,7 @@
 """Settings in bench.yml: control images, links, mail, shares, storage, untrusted people."""
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Annotated, Any, Protocol, Self
 
 from pydantic import (
@@ -77,6 +77,15 @@ def owner_problems(testbeds: Mapping[str, _Testbed]) -> Iterator[Problem]:
         if testbed.control is not None and testbed.control.owner is not None:
             place = ("testbeds", name, "control", "owner")
             yield Problem(place=place, message="gets no mail: the farm has no 'mail'")
+
+
+def unknown_testbeds(asked: Iterable[str], testbeds: Collection[str]) -> Iterator[Problem]:
+    """What to say of testbeds that are asked for a second opinion and not declared."""
+    place = ("regression", "second-opinion")
+    for name in asked:
+        if name not in testbeds:
+            message = f"there is no testbed '{name}'{nearest(name, testbeds)}"
+            yield Problem(place=place, message=message)
 
 
 def _checked(name: str) -> Callable[[str], str]:

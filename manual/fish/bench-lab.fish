@@ -51,7 +51,7 @@ function _shtab_bench_lab_using
 end
 
 set -g _shtab_bench_lab_commands run profile list check cancel import box 'box init' 'box up' 'box down' 'box status' 'box cycle' 'box fit' 'box console'
-set -g _shtab_bench_lab_opts_with_value --accelerator --artefact --configs --digest --disk-mib --format --iterations --job --kernel --machines --name --output --qemu --sample --state --sysctl --testbed --testbeds --workload --world -n
+set -g _shtab_bench_lab_opts_with_value --aa --accelerator --artefact --configs --digest --disk-mib --format --iterations --job --kernel --machines --name --output --qemu --sample --state --sysctl --testbed --testbeds --workload --world -n
 
 complete -c bench-lab -e
 complete -c bench-lab -f
@@ -93,6 +93,9 @@ complete -c bench-lab -n '_shtab_bench_lab_using; and test $_shtab_bench_lab_npo
 complete -c bench-lab -n '_shtab_bench_lab_using check' -s h -l help -d 'show this help message and exit'
 complete -c bench-lab -n '_shtab_bench_lab_using check' -l testbeds -x -d 'the list of testbeds (default: $BENCH_LAB_TESTBEDS or ./testbeds.toml)'
 complete -c bench-lab -n '_shtab_bench_lab_using check' -l state -x -d 'where jobs and locks are kept (default: $BENCH_LAB_STATE or ./state)'
+complete -c bench-lab -n '_shtab_bench_lab_using check' -l aa -x -d 'boot this kernel as two variants, and say what the testbed can tell at what cost; several files are builds of one revision in other link orders'
+complete -c bench-lab -n '_shtab_bench_lab_using check' -l workload -x -d 'what --aa measures (default: the only one)'
+complete -c bench-lab -n '_shtab_bench_lab_using check' -s n -l iterations -x -d 'how often --aa boots each variant (default: 5)'
 complete -c bench-lab -n '_shtab_bench_lab_using; and test $_shtab_bench_lab_npos -eq 0' -a cancel -d 'end a job'
 complete -c bench-lab -n '_shtab_bench_lab_using cancel' -s h -l help -d 'show this help message and exit'
 complete -c bench-lab -n '_shtab_bench_lab_using cancel' -l testbeds -x -d 'the list of testbeds (default: $BENCH_LAB_TESTBEDS or ./testbeds.toml)'

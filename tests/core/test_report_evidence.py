@@ -10,6 +10,7 @@ from buildbot_bench.core.report.compose import compose
 from buildbot_bench.core.report.context import Context, ControlRecord, SeriesSamples
 from buildbot_bench.core.report.model import ProbeRecord, Report
 from buildbot_bench.core.report.stages import MOST_STAGES, replay_stages, runners_up
+from buildbot_bench.core.report.words import opening
 from buildbot_bench.core.report.words import reach as reach_in_words
 from buildbot_bench.core.sample import Iteration
 from buildbot_bench.core.search import Answer, Evidence, Measurement, SearchPolicy, Suspect
@@ -231,7 +232,7 @@ def test_scope_borrows_from_further_revisions_until_students_t_has_enough():
     ("standing", "reach", "words"),
     [
         (Standing.CONFIRMED, "changed", "changed, confirmed"),
-        (Standing.DENIED, "no change", "no change, its own change lies elsewhere"),
+        (Standing.DENIED, "no change", "no change, denied"),
         (Standing.UNCLEAR, "unclear", "unclear, not confirmed"),
     ],
 )
@@ -245,6 +246,49 @@ def test_scope_tells_of_each_series_of_an_incident_what_boots_of_both_sides_say(
     assert (row.standing, row.reach.value, reach_in_words(row)) == (standing, reach, words)
     assert (row.old, row.new, row.commits) == ("r311848", "r311849", 1)
     assert (row.effect, row.error) == (-0.1, pytest.approx(0.01))
+
+
+@pytest.mark.parametrize(
+    ("standings", "said"),
+    [
+        ({"xeon": "confirmed"}, "on both testbeds: xeon has -10.0 % +/- 1.0 %."),
+        ({"xeon": "denied"}, "only on apu2: xeon has -10.0 % +/- 1.0 %."),
+        ({"xeon": "waiting"}, "seen on apu2 alone so far: xeon has not answered yet."),
+        ({"xeon": "unclear"}, "seen on apu2 alone so far: xeon does not tell."),
+        (
+            {"arm": "confirmed", "xeon": "confirmed"},
+            "on all 3 testbeds: arm has -10.0 % +/- 1.0 %, xeon has -10.0 % +/- 1.0 %.",
+        ),
+        (
+            {"arm": "confirmed", "xeon": "waiting"},
+            "on apu2 and arm: arm has -10.0 % +/- 1.0 %, xeon has not answered yet.",
+        ),
+        (
+            {"arm": "denied", "xeon": "unclear"},
+            "seen on apu2 alone so far: arm has -10.0 % +/- 1.0 %, xeon does not tell.",
+        ),
+    ],
+)
+def test_the_report_says_on_which_testbeds_the_change_is(standings, said):
+    figures = {"effect": -0.1, "low": -0.11, "high": -0.09}
+    others = tuple(
+        SeriesSamples(
+            testbed=testbed,
+            workload="forwarding",
+            standing=Standing(standing),
+            **(figures if standing in {"confirmed", "denied"} else {}),
+        )
+        for testbed, standing in standings.items()
+    )
+    another = SeriesSamples(testbed="apu2", workload="pf", standing=Standing.DENIED, **figures)
+    report = composed(series=(another, *others))
+    assert report.second_opinion == f"The change is {said}"
+    assert report.second_opinion in opening(report)
+
+
+def test_a_testbed_that_nobody_asked_is_no_second_opinion():
+    unasked = series("xeon", "forwarding", {0: FIVE, 1: LESS})
+    assert composed(series=(unasked,)).second_opinion == ""
 
 
 def test_scope_says_of_a_series_that_waits_that_it_does():

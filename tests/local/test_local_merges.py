@@ -2,6 +2,7 @@
 
 import subprocess
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,12 +12,19 @@ from buildbot_bench.core.evidence import SearchTerms
 from buildbot_bench.core.report.model import ReportKind
 from buildbot_bench.lab.command.settings import CommandWorkload
 from buildbot_bench.local.campaign import Campaign, LocalSearch
-from buildbot_bench.local.into_merges import SearchIntoMerges, expected_inside
-from buildbot_bench.local.merges import Merges
+from buildbot_bench.local.into_merges import (
+    Inside,
+    SearchIntoMerges,
+    expected_inside,
+    section_of,
+)
+from buildbot_bench.local.merges import Brought, Merges
 from buildbot_bench.local.recipe import BuildRecipe, BuildStep
 from buildbot_bench.local.revisions import Revisions
 from buildbot_bench.render.text import report_text
+from tests.fakes import reports
 from tests.fakes.local_bench import ReadMeasurer, SilentWatcher
+from tests.fakes.reports import history
 from tests.gitrepo import git
 
 FAST, SLOW = "1000\n", "800\n"
@@ -243,3 +251,20 @@ def test_the_forecast_covers_the_merges(project, repository, search, bench_for, 
     said = expected_inside(tuple(sizes.values()), known)
     assert said.startswith("1 of 5 commits merge others: inside such a one, of 5 commits at most")
     assert expected_inside((), known) == ""
+
+
+def test_a_merge_below_min_effect_is_not_called_slow_by_itself():
+    outer, nothing = reports.proven(), reports.not_reproduced()
+    assert outer.headline is not None
+    span = history(3)
+    inside = Inside(
+        merge=outer.headline.new,
+        brought=Brought(built=span, shown=span, onto=None),
+        report=nothing,
+    )
+    small = replace(outer, setting=replace(outer.setting, min_effect=0.3))
+    for report, said in (
+        (small, "Inside it nothing reaches 30 %, as the merge does not: a smaller --min-effect"),
+        (outer, "It is the merge itself: neither of its parents is slow alone."),
+    ):
+        assert section_of(report, inside).lines[-1].startswith(said)

@@ -57,6 +57,15 @@ def test_without_a_checkout_of_them_they_come_from_the_git_directory(project):
     assert built(project, "test -f deps/lib/inner/inner.h")[0].reason is None
 
 
+def test_one_that_has_another_name_and_place_by_now_is_found_by_its_commit(project):
+    modules = project / ".git" / "modules"
+    shutil.move(modules / "deps" / "lib", modules / "vendor")
+    git(project, "config", "--rename-section", "submodule.deps/lib", "submodule.vendor")
+    shutil.rmtree(project / "deps")
+    made, told = built(project, "cat deps/lib/lib.h deps/lib/inner/inner.h")
+    assert (made.reason, told) == (None, [])
+
+
 def test_one_that_the_user_lacks_is_named_with_what_helps(project):
     shutil.rmtree(project / ".git" / "modules")
     shutil.rmtree(project / "deps")

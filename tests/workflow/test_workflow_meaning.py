@@ -8,7 +8,7 @@ from buildbot_bench.workflow.jobs import CheckoutStep, RunStep, UploadStep
 from buildbot_bench.workflow.load import load
 from buildbot_bench.workflow.model import DeclaredTestbed
 from buildbot_bench.workflow.repositories import Push
-from tests.workflow.example import SMALLEST, Loader, smallest_with
+from tests.workflow.example import SMALLEST, Complaints, Loader, smallest_with
 
 
 def test_the_smallest_workflow_has_sensible_defaults(read: Loader) -> None:
@@ -26,7 +26,33 @@ def test_the_smallest_workflow_has_sensible_defaults(read: Loader) -> None:
         "false_alarms": 1.0,
         "improvements": True,
         "max_measurements": 2000,
+        "second_opinion": None,
     }
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [("true", None), ("false", ()), ("embedded", ("embedded",)), ("[embedded]", ("embedded",))],
+)
+def test_testbeds_are_asked_for_a_second_opinion_unless_the_file_says_no(
+    read: Loader, written: str, meant: tuple[str, ...] | None
+) -> None:
+    workflow = read(f"{SMALLEST}regression: {{second-opinion: {written}}}\n")
+    assert workflow.regression.second_opinion == meant
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("[embeded]", "second-opinion: there is no testbed 'embeded'; did you mean 'embedded'?"),
+        ("2", "second-opinion: should be text: write '2' in quotes"),
+    ],
+)
+def test_a_second_opinion_is_asked_of_testbeds_that_there_are(
+    complaints: Complaints, written: str, said: str
+) -> None:
+    (told,) = complaints(f"{SMALLEST}regression: {{second-opinion: {written}}}\n")
+    assert f"regression.{said}" in told
 
 
 def test_a_testbed_may_have_a_min_effect_of_its_own(read: Loader) -> None:

@@ -65,12 +65,14 @@ def attach_evidence(
         metric=report.setting.metric,
     )
     checks = tuple(replace(check, detail=long_line(check.detail)) for check in make_checks(here))
+    rows = scope(step, old, new, known.series, report.setting)
     return replace(
         narrowed,
         candidates=_candidates(step, between, known),
         disclaimer=words.disclaimer(checks, _impossible(here, report.setting)),
         checks=checks,
-        scope=scope(step, old, new, known.series, report.setting),
+        scope=rows,
+        second_opinion=words.second_opinion(rows),
         setup=_setup(known, before, after)
         if report.setting.farm
         else setup(known.images, before, after),

@@ -230,7 +230,8 @@ class Report:
     `marked` is what people said of changes of this series, and what follows from it. `reviews`
     are those that the culprit's message names, as `setting.links` takes them.
     `clocks` says where one of wall and processor time shows a change and the other none, and where
-    values are rounded to coarse steps.
+    values are rounded to coarse steps. `second_opinion` says on which testbeds the workload shows
+    the change, where another one was asked.
     `version` is raised when a key of the JSON changes its meaning.
     """
 
@@ -270,6 +271,7 @@ class Report:
     marked: tuple[str, ...] = ()
     reviews: tuple[str, ...] = ()
     clocks: str = ""
+    second_opinion: str = ""
 
     @property
     def other_steps(self) -> tuple[StepReport, ...]:

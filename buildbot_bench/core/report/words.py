@@ -42,7 +42,7 @@ _SUBJECT_COLUMNS = 72  # of a commit's subject in a sentence
 _STANDINGS = {
     Standing.WAITING: "being confirmed",
     Standing.CONFIRMED: "confirmed",
-    Standing.DENIED: "its own change lies elsewhere",
+    Standing.DENIED: "denied",
     Standing.UNCLEAR: "not confirmed",
 }
 
@@ -268,9 +268,9 @@ def disclaimer(checks: Sequence[Check], impossible: Collection[str] = ()) -> str
 
 
 def opening(report: Report) -> str:
-    """The summary, the next candidates if there are any, and what the other clock shows."""
-    clocks = [report.clocks] if report.clocks else []
-    return " ".join([*report.summary, *map(next_candidate, report.candidates), *clocks])
+    """The summary, the next candidates if there are any, other testbeds, and the other clock."""
+    more = filter(None, (report.second_opinion, report.clocks))
+    return " ".join([*report.summary, *map(next_candidate, report.candidates), *more])
 
 
 def extent(row: ScopeRow) -> str:
@@ -286,6 +286,43 @@ def reach(row: ScopeRow) -> str:
         return "this report"
     said = None if row.standing is None else _STANDINGS[row.standing]
     return f"{row.reach.value}, {said}" if said else row.reach.value
+
+
+def second_opinion(rows: Sequence[ScopeRow]) -> str:
+    """The sentence on other testbeds that were asked of the reported workload; empty without any.
+
+    `rows` are the scope, the reported row first.
+    """
+    here = next((row for row in rows if row.reported), None)
+    asked = [
+        row
+        for row in rows
+        if here and row.workload == here.workload and row is not here and row.standing
+    ]
+    if here is None or not asked:
+        return ""
+    shown = [here.testbed, *(row.testbed for row in asked if row.standing is Standing.CONFIRMED)]
+    if len(shown) > len(asked):
+        number = "both" if len(asked) == 1 else f"all {len(shown)}"
+        on = f"on {number} testbeds"
+    elif len(shown) > 1:
+        on = f"on {', '.join(shown[:-1])} and {shown[-1]}"
+    elif all(row.standing is Standing.DENIED for row in asked):
+        on = f"only on {here.testbed}"
+    else:
+        on = f"seen on {here.testbed} alone so far"
+    return f"The change is {on}: {', '.join(map(_answer_of, asked))}."
+
+
+def _answer_of(row: ScopeRow) -> str:
+    """What another testbed says of a step."""
+    match row.standing:
+        case Standing.WAITING:
+            return f"{row.testbed} has not answered yet"
+        case Standing.UNCLEAR:
+            return f"{row.testbed} does not tell"
+        case _:
+            return f"{row.testbed} has {extent(row) or 'no such change'}"
 
 
 def where(row: ScopeRow) -> str:

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.incident.breakage import mended
+from buildbot_bench.core.incident.confirmation import Standing
 from buildbot_bench.core.incident.relation import AlarmedSeries, is_worth_moving, returned_level
 from buildbot_bench.core.sample import Metric, Sample
 from buildbot_bench.core.search import Step
@@ -103,8 +104,12 @@ async def _start(farm: Farm, alarm: RaisedAlarm, branch: str, key: str) -> Searc
 async def _join(farm: Farm, search: SearchRow, alarm: RaisedAlarm, branch: str) -> SearchRow:
     """Let an alarm join the incident of a search, or the search move to its series."""
     members = await farm.store.series_of_incident(search.id)
-    is_known = any(is_of(member, alarm.testbed, alarm.workload) for member in members)
-    if not is_known and await _ends_sooner(farm, search, alarm.on(branch)):
+    known = next((one for one in members if is_of(one, alarm.testbed, alarm.workload)), None)
+    if known and known.judgement_id is None and known.standing is Standing.WAITING:
+        # It was asked for a second opinion; what it saw itself is to be explained.
+        await farm.store.change(known, **asdict(alarm))
+        return search
+    if not known and await _ends_sooner(farm, search, alarm.on(branch)):
         moved = await _move(farm, search, alarm)
         if moved is not None:
             return moved

@@ -137,8 +137,14 @@ class Incidents:
         why: str,
         **figures: float,
     ) -> None:
-        """Give a series another search than its incident's, and link its alarm to that one."""
+        """Give a series another search than its incident's, and link its alarm to that one.
+
+        One that was asked for a second opinion raised no alarm: nothing is left to explain.
+        """
         store = self._farm.store
+        if member.judgement_id is None:
+            await self._end(member, standing, why, **figures)
+            return
         alarm = RaisedAlarm(**shared(RaisedAlarm, member))
         own = await search_of(
             self._farm,
@@ -147,7 +153,7 @@ class Incidents:
             branch=search.branch,
             but=(member.search_id,),
         )
-        row = member.judgement_id and await store.judgement(member.judgement_id)
+        row = await store.judgement(member.judgement_id)
         if row:
             await store.change(row, changed_at=self._farm.now(), search_id=own.id)
         await self._end(member, standing, why, own_search_id=own.id, **figures)

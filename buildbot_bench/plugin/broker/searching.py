@@ -1,5 +1,7 @@
 """The next probe of each running search, or its answer, as `plan` gives it."""
 
+from dataclasses import replace
+
 from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.evidence import MAX_FRUITLESS
 from buildbot_bench.core.report.model import ReportKind
@@ -15,6 +17,7 @@ from buildbot_bench.plugin.broker.ask import (
     places_of,
 )
 from buildbot_bench.plugin.broker.news import News
+from buildbot_bench.plugin.broker.second_opinions import ask_second_opinion
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.rows import ProbeRow
 from buildbot_bench.plugin.db.states import (
@@ -51,6 +54,8 @@ class Stating:
 
     async def _state(self, search: SearchRow) -> None:
         stated = await stated_of(self._farm, search)
+        # Before they are kept: a master that ends here asks again, and no mail goes without.
+        await ask_second_opinion(self._farm, replace(search, stated=stated))
         await self._farm.store.change(search, stated=stated)
 
 

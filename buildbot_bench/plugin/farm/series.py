@@ -211,10 +211,15 @@ async def least_loaded(farm: Farm, series: Series) -> str:
 
     One in quarantine comes last: nothing would be measured there until that ends.
     """
+    return (await by_load(farm, (series.testbed, *series.pool)))[0]
+
+
+async def by_load(farm: Farm, testbeds: Iterable[str]) -> list[str]:
+    """Some testbeds, those with the fewest searches first, and those in quarantine last."""
     held = await held_testbeds(farm)
     running = await farm.store.searches(states=OPEN_SEARCHES)
     load = Counter(search.testbed for search in running)
-    return min((series.testbed, *series.pool), key=lambda name: (name in held, load[name]))
+    return sorted(testbeds, key=lambda name: (name in held, load[name]))
 
 
 async def held_testbeds(farm: Farm) -> frozenset[str]:

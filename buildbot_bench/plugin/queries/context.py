@@ -122,15 +122,16 @@ async def _other_series(farm: Farm, search: SearchRow, answer: Answer) -> tuple[
         for series in all_series(farm.workflow.bench_jobs)
         if series.measures(search.branch)
     ]
-    found = [await _series(farm, search, series, first, last) for series in there]
-    # Of what is not measured any more, what it said stays.
-    past = [
-        await _series(farm, search, series, first, last) for series in await removed_series(farm)
-    ]
     members = {
         (member.testbed, member.workload): member
         for member in await farm.store.series_of_incident(search.id)
     }
+    removed = await removed_series(farm)
+    # Another machine of a pool measures nothing but second opinions and searches.
+    there += [one for one in members if one not in there and one not in removed]
+    found = [await _series(farm, search, series, first, last) for series in there]
+    # Of what is not measured any more, what it said stays.
+    past = [await _series(farm, search, series, first, last) for series in removed]
     return tuple(
         _with_standing(series, members.get((series.testbed, series.workload)))
         for series in (*found, *(series for series in past if series.samples))
