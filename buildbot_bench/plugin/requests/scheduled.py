@@ -43,7 +43,7 @@ class ScheduledComparisons:
         key = f"{which}{due_s:.0f}"
         if key in self._settled or not await self._is_due(branch, due_s):
             return
-        known = await self._farm.store.scheduled_ab_tests(which)
+        known = await self._farm.store.scheduled_ab_tests(REQUESTER, which)
         if any(one.key == key for one in known):
             self._settled.add(key)
         elif all(one.ended for one in known):

@@ -35,6 +35,7 @@ ASKED_SELDOM: dict[str, dict[str, Any]] = {
     "patch_bytes": {"requester": "ann"},
     "ProbeRow by key": {"key": "k"},
     "SearchRow by key": {"key": "k"},
+    "scheduled_ab_tests": {"requester": "bench.yml", "prefix": "schedule:"},
     "unbuilt_commits": BRANCH | {"first_position": 3},
     "unnoticed_searches": {"ended_since": 0.0},
 }
