@@ -96,7 +96,7 @@ def counted(logs: RunLogs, traffic: PktgenTraffic, counters: Mapping[str, int]) 
 
 def read_counters(dut: Remote, ports: tuple[str, ...]) -> dict[str, int]:
     """The DUT's counters of drops and errors and its ports' interrupts; none that it lacks."""
-    return parse_counters(dut.need("sh", "-c", _SCRIPT, "counters", *ports), ports)
+    return parse_counters(dut.script(_SCRIPT, *ports), ports)
 
 
 def parse_counters(text: str, ports: tuple[str, ...]) -> dict[str, int]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from buildbot_bench.core.errors import InfraError
+from buildbot_bench.core.errors import InfraError, UsageError
 from buildbot_bench.lab.hardware.settings import Limits
 
 _SSH_FAILED = 255  # exit status, ssh(1)
@@ -63,7 +63,15 @@ class Remote:
         self._may_be_shared = False
 
     def argv(self, command: Sequence[str], *, shared: bool = False) -> list[str]:
-        """The local command that runs a remote one."""
+        """The local command that runs a remote one.
+
+        Raises UsageError for a word of several lines, which a csh(1) does not take.
+        """
+        if any("\n" in word for word in command):
+            raise UsageError(
+                f"{self.address}: a word of {command[0]} has several lines",
+                hint="put them into a script: csh, root's shell on many hosts, takes no such word",
+            )
         limits = self._limits
         options = {
             "BatchMode": "yes",
