@@ -60,7 +60,11 @@ def test_init_writes_a_testbed_of_the_ssh_driver_and_keeps_its_keys_to_its_owner
     settings = testbed.settings
     (sender,) = settings.senders
     assert (settings.dut.address, sender.address, sender.interface) == ("dut", "generator", "em0")
-    assert sender.flags == ("-R", str(int(settings.traffic.offered_pps)))
+    for workload in ("forwarding", "forwarding-inet6"):
+        traffic = settings.traffic_of(workload)
+        command = settings.transmit(traffic, 0)
+        assert command[-2:] == ["-R", str(int(traffic.offered_pps))]
+        assert command.count("-R") == 1
     assert (settings.receiver.interface, settings.dut.interfaces) == ("em1", ("em0", "em1"))
     assert {"forwarding", "ipfw-statefull", "pf-statefull"} <= set(settings.workloads)
     assert settings.power.check().splitlines() == [

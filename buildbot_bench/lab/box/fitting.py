@@ -20,7 +20,7 @@ _WORKLOAD = "forwarding"
 _RATES_PPS = (2_000, 6_000, 18_000, 54_000)  # threefold, from what the slowest host forwards
 _HIDDEN = 0.9  # of what is offered: where so much passes, the DUT may have time left
 _OVERLOAD = 2  # times what passes: a DUT that becomes faster by half still shows it
-_RATE = re.compile(r'(?<=offered_pps = )\d+|(?<="-R", ")\d+')
+_RATE = re.compile(r"(?<=offered_pps = )\d+")
 
 
 def fit_rate(home: Path, say: Callable[[str], None]) -> int:
@@ -48,7 +48,8 @@ def _fitting(home: Path, settings: SshSettings, state: Path, say: Callable[[str]
     for rate in _RATES_PPS:
         say(f"offers {rate} pps …")
         try:
-            passed = _passing(home, _offering(settings, rate), state)
+            offered = replace(settings.traffic, offered_pps=rate)
+            passed = _passing(home, replace(settings, traffic=offered), state)
         except BenchError as error:
             least = f"{passed:.0f} pps pass, and " if passed else ""
             raise InfraError(f"{least}at {rate} pps: {error.message}", hint=error.hint) from error
@@ -56,12 +57,6 @@ def _fitting(home: Path, settings: SshSettings, state: Path, say: Callable[[str]
         if passed < _HIDDEN * rate:
             return min(rate, 100 * round(_OVERLOAD * passed / 100))
     raise InfraError(f"the DUT forwards {passed:.0f} pps and has time left")
-
-
-def _offering(settings: SshSettings, rate: int) -> SshSettings:
-    traffic = replace(settings.traffic, offered_pps=rate)
-    senders = tuple(replace(one, flags=("-R", str(rate))) for one in settings.senders)
-    return replace(settings, traffic=traffic, senders=senders)
 
 
 def _passing(home: Path, settings: SshSettings, state: Path) -> float:

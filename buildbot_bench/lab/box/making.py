@@ -167,7 +167,8 @@ def testbeds_toml(home: Path, all_machines: Sequence[Machine]) -> str:
             "interfaces": [port.name for port in dut.ports],
         },
         "receiver": {"address": receiver.name, "interface": receives.name, "mac": receives.mac},
-        "traffic": {"offered_pps": _OFFERED_PPS, "duration_s": _DURATION_S},
+        # Without a limit an emulated port takes all packets at once.
+        "traffic": {"offered_pps": _OFFERED_PPS, "duration_s": _DURATION_S, "paced": True},
         "power": {
             "driver": "command",
             "cycle_command": [*command, "cycle", str(home), DUT],
@@ -180,14 +181,13 @@ def testbeds_toml(home: Path, all_machines: Sequence[Machine]) -> str:
         text += _table(f"testbeds.box.{name}".rstrip("."), keys)
     text += "\n[[testbeds.box.senders]]\n"
     text += _keys({"address": sender.name, "interface": sends.name, "mac": sends.mac})
-    # Without a limit an emulated port takes all packets at once.
-    text += _keys({"flags": ["-R", str(_OFFERED_PPS)]})
     for path in sorted((home / "workloads").iterdir()):
         if path.is_dir():
             own: dict[str, object] = {"configs": f"workloads/{path.name}"}
             text += _table(f"testbeds.box.workloads.{path.name}", own)
             if path.name.endswith("inet6"):
-                text += f'traffic = {{family = "inet6", offered_pps = {_OFFERED_PPS}}}\n'
+                ipv6 = f'family = "inet6", offered_pps = {_OFFERED_PPS}, paced = true'
+                text += f"traffic = {{{ipv6}}}\n"
     return text
 
 
