@@ -204,10 +204,7 @@ class Recoveries:
             return
         sides = {image.position: image for image in later.images}
         old, new = sides[found.old], sides[found.new]
-        await self._close(
-            search,
-            _recovery(old, new, self._farm.now()),
-        )
+        await self._close(search, _recovery(old, new, self._farm.now()))
 
     async def _look(self, search: SearchRow) -> None:
         seen, self._seen = self._seen, None  # which stays so where the look fails: it comes again

@@ -81,7 +81,9 @@ class Memory:
         try:
             known = self._known.get(key)
         except TypeError:  # an argument that cannot be remembered
-            return await run(thd)
+            value = await run(thd)
+            self.look_again()
+            return value
         if known is not None and known.marks.items() <= now.items():
             known.used = True
             return _copy(known.value)
