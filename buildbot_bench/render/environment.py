@@ -116,6 +116,7 @@ def environment() -> Environment:
         threshold=words.threshold,
         unexplained=why_words.unexplained,
         where=words.where,
+        why_in_brief=why_words.in_brief,
         wrap=layout.wrap,
     )
     return made

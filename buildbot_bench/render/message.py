@@ -35,7 +35,7 @@ def compose_message(
     date: datetime,
     pictures: Sequence[Picture] = (),
 ) -> EmailMessage:
-    """The report as a mail: plain text first, then HTML with the same content and the pictures.
+    """The report as a mail: a letter, HTML with all, its pictures, and all as a file of text.
 
     The others are those of an `Envelope`; the same ones give the same bytes. Raises UsageError for
     what is no address, and for a header that would end its line.
@@ -51,9 +51,10 @@ def compose_message(
     return write_message(
         envelope,
         subject=report.subject,
-        text=report_text(report),
+        text=report_text(report, whole=False),
         html=report_html(report, pictures),
         pictures=pictures,
+        attached=report_text(report),
     )
 
 

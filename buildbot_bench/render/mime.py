@@ -57,21 +57,34 @@ class Envelope:
 
 
 def write_message(
-    envelope: Envelope, *, subject: str, text: str, html: str, pictures: Sequence[Picture] = ()
+    envelope: Envelope,
+    *,
+    subject: str,
+    text: str,
+    html: str,
+    pictures: Sequence[Picture] = (),
+    attached: str = "",
 ) -> EmailMessage:
     """The mail: the text first, then the HTML with the same content, beside them the pictures.
 
-    The same arguments give the same bytes.
+    What is `attached` is a file of text, report.txt. The same arguments give the same bytes.
     """
     message = EmailMessage(policy=_POLICY)
     try:
         _address(message, envelope, subject)
     except ValueError as error:
         raise UsageError(f"a mail's header cannot be written: {error}") from error
+    body: MIMEPart = MIMEPart(policy=_POLICY) if attached else message
     if pictures:
-        _relate(message, _alternatives(MIMEPart(policy=_POLICY), text, html), pictures)
+        _relate(body, _alternatives(MIMEPart(policy=_POLICY), text, html), pictures)
     else:
-        _alternatives(message, text, html)
+        _alternatives(body, text, html)
+    if attached:
+        message.make_mixed(_boundary(str(body.get_boundary()), attached))
+        message.attach(body)  # type: ignore[arg-type] # typeshed forgets that parts are no messages
+        message.attach(_file(attached))  # type: ignore[arg-type]
+    if "MIME-Version" not in message:
+        message["MIME-Version"] = "1.0"
     if all(str(value).isascii() for value in message.values()):
         message.policy = _ASCII_POLICY
     return message
@@ -123,13 +136,18 @@ def _alternatives(part: MIMEPart, text: str, html: str) -> MIMEPart:
     return part
 
 
-def _relate(message: EmailMessage, report: MIMEPart, pictures: Sequence[Picture]) -> None:
-    """Make a message of the report and the pictures that its HTML shows."""
-    message["MIME-Version"] = "1.0"
+def _file(text: str) -> MIMEPart:
+    part = MIMEPart(policy=_POLICY)
+    part.set_content(text, cte="quoted-printable", disposition="attachment", filename="report.txt")
+    return part
+
+
+def _relate(message: MIMEPart, report: MIMEPart, pictures: Sequence[Picture]) -> None:
+    """Make a part of the report and the pictures that its HTML shows."""
     names = [picture.content_id for picture in pictures]
     message.make_related(_boundary(str(report.get_boundary()), *names))
     message.set_param("type", report.get_content_type())  # RFC 2387 asks for it
-    message.attach(report)  # type: ignore[arg-type] # typeshed forgets that parts are no messages
+    message.attach(report)
     for picture in pictures:
         part = MIMEPart(policy=_POLICY)
         part.set_content(
@@ -141,7 +159,7 @@ def _relate(message: EmailMessage, report: MIMEPart, pictures: Sequence[Picture]
             cid=f"<{picture.content_id}>",
         )
         part["Content-Description"] = one_line(picture.alternative)
-        message.attach(part)  # type: ignore[arg-type]
+        message.attach(part)
 
 
 def _boundary(*parts: str) -> str:

@@ -23,14 +23,15 @@ from buildbot_bench.render.layout import WIDTH, aligned, column_widths, moment, 
 _LABEL_COLUMNS = 16
 
 
-def report_text(report: Report) -> str:
-    """The whole report as text that ends in a newline.
+def report_text(report: Report, *, whole: bool = True) -> str:
+    """The whole report, or what a mail says of it, as text that ends in a newline.
 
     No line is wider than 78 columns, commands and addresses excepted: those must be copied whole.
     """
     template = environment().get_template("report.txt")
     return template.render(
         report=report,
+        whole=whole,
         setting=report.setting,
         probe_table=probe_table,
         scope_table=scope_table,

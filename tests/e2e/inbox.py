@@ -59,13 +59,13 @@ class Inbox:
 
 
 def plain(mail: EmailMessage) -> str:
-    """A mail's text, as it was written."""
+    """A mail's text, as it was written: the letter, and the report that is attached to it."""
     body = mail.get_body(("plain",))
     assert body is not None
-    text: str = body.get_content()
-    return text
+    attached = (part.get_content() for part in mail.iter_attachments() if part.get_filename())
+    return "".join([body.get_content(), *(text for text in attached if isinstance(text, str))])
 
 
 def flowing(mail: EmailMessage) -> str:
-    """A mail's text, wherever its lines break."""
+    """A mail's text and report, wherever their lines break."""
     return " ".join(plain(mail).split())

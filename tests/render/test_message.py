@@ -59,9 +59,10 @@ def test_mail_with_pictures_is_as_agreed_byte_for_byte(golden):
 
 def test_pictures_stand_beside_the_two_parts_and_the_html_finds_them():
     mail = received(composed(reports.iflib(), pictures=PICTURES))
-    assert mail.get_content_type() == "multipart/related"
-    assert mail.get_param("type") == "multipart/alternative"
-    report, *pictures = mail.iter_parts()
+    told, _whole = mail.iter_parts()
+    assert told.get_content_type() == "multipart/related"
+    assert told.get_param("type") == "multipart/alternative"
+    report, *pictures = told.iter_parts()
     assert [part.get_content_type() for part in report.iter_parts()] == ["text/plain", "text/html"]
     assert [part.get_content() for part in pictures] == [one.png for one in PICTURES]
     html = mail.get_body(("html",)).get_content()
@@ -75,7 +76,8 @@ def test_pictures_stand_beside_the_two_parts_and_the_html_finds_them():
 def test_a_picture_adds_no_header_but_its_own():
     mail = received(composed(reports.iflib(), pictures=PICTURES))
     assert mail.keys().count("MIME-Version") == 1
-    for part in list(mail.iter_parts())[1:]:
+    told, _whole = mail.iter_parts()
+    for part in list(told.iter_parts())[1:]:
         assert {name.split("-")[0] for name in part.keys()} == {"Content"}  # noqa: SIM118
 
 
@@ -98,13 +100,47 @@ def test_another_testbed_or_workload_is_another_incident(other):
 
 
 @pytest.mark.parametrize("made", [reports.iflib, reports.hostile])
-def test_parts_are_the_text_first_and_then_the_html(made):
+def test_parts_are_a_letter_and_then_the_html_and_a_file_has_all(made):
     mail = received(composed(made()))
-    assert mail.get_content_type() == "multipart/alternative"
-    text, html = mail.iter_parts()
-    assert (text.get_content_type(), html.get_content_type()) == ("text/plain", "text/html")
-    assert text.get_content().replace("\r\n", "\n") == report_text(made())
-    assert html.get_content().replace("\r\n", "\n") == report_html(made())
+    assert mail.get_content_type() == "multipart/mixed"
+    told, whole = mail.iter_parts()
+    assert told.get_content_type() == "multipart/alternative"
+    letter, html = told.iter_parts()
+    assert (letter.get_content_type(), html.get_content_type()) == ("text/plain", "text/html")
+    assert written(letter) == report_text(made(), whole=False)
+    assert written(html) == report_html(made())
+    assert whole.get_content_type() == "text/plain"
+    assert (whole.get_content_disposition(), whole.get_filename()) == ("attachment", "report.txt")
+    assert written(whole) == report_text(made())
+
+
+def written(part):
+    return part.get_content().replace("\r\n", "\n")
+
+
+@pytest.mark.parametrize("made", [reports.iflib, reports.broken_range, reports.slope])
+def test_a_letter_has_at_most_sixty_lines(made):
+    assert len(report_text(made(), whole=False).splitlines()) <= 60
+
+
+def test_a_letter_answers_what_how_sure_who_and_what_now_at_once():
+    first = report_text(reports.iflib(), whole=False).splitlines()[:25]
+    told = " ".join(" ".join(first).split())
+    for words in (
+        "r311849 made forwarding on apu2 25.6 % slower",
+        "The 95 % interval is",
+        "99 % sure that this commit made the change",
+        "2 of 6 checks did not pass",
+        "author Iff Lib",
+        "bench-bisect --mark 7 again",
+    ):
+        assert words in told
+
+
+def test_a_letter_names_the_functions_that_moved_most(data):
+    told = " ".join(report_text(reports.profiled(data), whole=False).split())
+    assert "Why: iflib_txd_db_check +105,610, ifmp_ring_enqueue +84,241, " in told
+    assert "called by" not in told
 
 
 @pytest.mark.parametrize("made", [reports.iflib, reports.hostile])

@@ -6,6 +6,7 @@ from buildbot_bench.core.report.why import Why
 from buildbot_bench.core.report.words import count, sureness
 
 _WHOLE_FROM = 10_000  # per packet: from here hundredths say nothing
+_MOST_IN_BRIEF = 4
 
 
 def share(fraction: float) -> str:
@@ -41,6 +42,20 @@ def cost_title(why: Why, table: PerPacket) -> str:
             f"samples ({why.counter}) and the levels above"
         )
     return f"{table.unit} per packet by function, counted"
+
+
+def in_brief(why: Why) -> str:
+    """The functions that moved most, in one sentence."""
+    table = why.per_packet
+    if why.missing:
+        return f"Why: the cause is not known: {why.missing}"
+    if table and not table.explains:
+        return f"Why: {unexplained(table)}"
+    if table:
+        most = [f"{one.name} {cost_change(one.new - one.old)}" for one in table.functions]
+        return f"Why: {', '.join(most[:_MOST_IN_BRIEF])} {table.unit} per packet."
+    most = [f"{one.name} {points(one.new - one.old)}" for one in why.symbols]
+    return f"Why: {', '.join(most[:_MOST_IN_BRIEF])} points of the busy cycles."
 
 
 def unexplained(table: PerPacket) -> str:

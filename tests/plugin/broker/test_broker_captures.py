@@ -72,7 +72,8 @@ async def mailed(farm, master) -> str | None:
     if report is None:
         return None
     message = message_from_bytes(report.message, policy=policy.default)
-    return " ".join(message.get_body(("plain",)).get_content().split())
+    (whole,) = message.iter_attachments()
+    return " ".join(whole.get_content().split())
 
 
 async def sampled(farm, row, folded: str) -> None:

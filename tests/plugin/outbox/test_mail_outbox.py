@@ -240,9 +240,10 @@ async def test_a_search_that_failed_tells_its_operator_why_and_what_was_measured
     assert mail.rcpt_tos == ["ops@example.org"]
     message = message_from_bytes(mail.content, policy=policy.default)
     assert message["Subject"] == f"[bench] search {search.id} failed: forwarding on apu, r1 to r11"
-    text = " ".join(message.get_body(("plain",)).get_content().split())
-    assert "No power on the DUT." in text
-    assert "1,000,000" in text.partition("Log of the probes:")[2]
+    letter = " ".join(message.get_body(("plain",)).get_content().split())
+    assert "No power on the DUT." in letter
+    (whole,) = message.iter_attachments()
+    assert "1,000,000" in whole.get_content().partition("Log of the probes:")[2]
 
 
 async def test_a_mail_that_cannot_be_written_holds_up_no_other(outbox, past, farm, postmaster):
