@@ -31,6 +31,8 @@ from buildbot_bench.local.measuring import coarse_value
 
 _PLANS_KEPT = 4
 _LINES_SHOWN = 5  # of what a build printed that failed
+# A forecast takes two seconds and more: a search that is over before this needs none.
+_FORECAST_FROM_S = 5.0
 _FORECAST_AGAIN = 2  # times the runs, or what was forecast: then it is forecast or said anew
 _RUNS_THAT_TELL = 30
 _PROBABLY, _EVEN = 0.9, 0.5  # probabilities that nothing changed
@@ -187,11 +189,13 @@ class Bisection:
     def _look(self, known: Known) -> None:
         """Show what is suspected now, and, once both ends are measured, what it will take.
 
-        What it takes is forecast again each time that the runs have doubled.
+        What it takes is forecast once the command has taken some time, and again each time that the
+        runs have doubled.
         """
         found = suspects(*_question(known))
         expected, done = self._course.forecast, len(known.iterations)
         ends = {0, known.between.n} <= {s.position for s in known.samples}
+        ends = ends and self._bench.is_spent(_FORECAST_FROM_S)
         if ends and done >= _FORECAST_AGAIN * self._forecast_at:
             self._forecast_at = done
             self._show(known=known, suspects=found, now="weighing what it will take", place=None)

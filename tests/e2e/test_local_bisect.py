@@ -155,6 +155,7 @@ def test_a_terminal_shows_what_is_left_to_do(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RUNS", str(project.parent / "runs"))
+    monkeypatch.setenv("PAUSE", "0.5")  # what is over at once has no forecast
     program = str(Path(sys.executable).with_name("bench-bisect"))
     status, out, seen = in_a_terminal((program, "--local", "HEAD~23", "HEAD", *RUN), cwd=project)
     assert status == 0, seen

@@ -1,6 +1,7 @@
 """What a person sees of what is left: it counts down from what is known when the search goes on."""
 
 import re
+from itertools import count
 
 import pytest
 
@@ -47,9 +48,10 @@ def test_what_is_left_counts_down_also_of_a_search_that_goes_on(ask, bench_for):
     search = ask()
     with pytest.raises(CutShortError):
         Bisection(search, bench_for(search, ReadMeasurer(noise=NOISE)), UntilThen()).run()
+    slow = count(step=20).__next__
     display = Shown()
     view = LocalView(display)
-    Bisection(search, bench_for(search, ReadMeasurer(noise=NOISE)), view).run()
+    Bisection(search, bench_for(search, ReadMeasurer(noise=NOISE), now=slow), view).run()
     assert f"{RUNS_BEFORE} runs are known already and not repeated" in display.notices
     told = [remaining_text(one) for one in display.searches if one.forecast is not None]
     assert told[0].startswith(f"{RUNS_BEFORE} runs and ")
