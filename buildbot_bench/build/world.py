@@ -17,12 +17,12 @@ from buildbot_bench.build.running import BuildCommand, run, version_of
 from buildbot_bench.build.toolchains import Toolchain, toolchain
 from buildbot_bench.build.world_recipe import (
     CONFIGURED,
-    DIRECTORIES,
     FILES,
     LEFT_OUT,
     LIBRARIES,
     NEEDED,
     READ,
+    directories_of,
 )
 from buildbot_bench.core.build_log import Stage
 from buildbot_bench.core.errors import UntestableRevision, UsageError
@@ -51,8 +51,9 @@ def build_world(request: WorldRequest) -> Path:
     fails, UntestableRevision when libraries or programs do not compile.
     """
     _check(request)
+    directories = directories_of(request.source)
     used = compilers.own() if request.tool == "make" else compilers.clang_and_lld()
-    asked = (request.tool, used.version, version_of(["cc", "--version"]), *_WORDS, *DIRECTORIES)
+    asked = (request.tool, used.version, version_of(["cc", "--version"]), *_WORDS, *directories)
     journal = _journal(request)
 
     def build(made: Toolchain) -> None:
@@ -75,7 +76,7 @@ def build_world(request: WorldRequest) -> Path:
             build,
             say=journal.say,
             is_resumable=True,
-            more=(*LIBRARIES, *DIRECTORIES, *CONFIGURED, *READ),
+            more=(*LIBRARIES, *directories, *CONFIGURED, *READ),
         ) as made,
     ):
         for objects in (made.objects, made.tools):
@@ -88,7 +89,8 @@ def build_world(request: WorldRequest) -> Path:
 def _check(request: WorldRequest) -> None:
     """See that the tree is whole and the builder can build it, before anything is built."""
     check_tree(request.source, "amd64", request.tool)
-    wanted = [f"{name}/Makefile" for name in (*LIBRARIES, *DIRECTORIES, *CONFIGURED)]
+    directories = directories_of(request.source)
+    wanted = [f"{name}/Makefile" for name in (*LIBRARIES, *directories, *CONFIGURED)]
     lacks = [name for name in (*wanted, *FILES) if not (request.source / name).is_file()]
     if lacks:
         more = f" and {len(lacks) - _SHOWN} more" if len(lacks) > _SHOWN else ""
@@ -115,7 +117,8 @@ def _journal(request: WorldRequest) -> Journal:
         compiled=_noted(request.worlds / _COMPILED, 0),
         verbose=request.verbose,
     )
-    of = f"{len(LIBRARIES)} libraries and {len(DIRECTORIES)} directories of {request.source}"
+    programs = len(directories_of(request.source))
+    of = f"{len(LIBRARIES)} libraries and {programs} directories of {request.source}"
     journal.say(f"{of}: some 20 min of two quiet cores, unless kept")
     return journal
 
@@ -149,7 +152,7 @@ def world_commands(
         *(f"DESTDIR={made.root}", f"METALOG={made.place / 'METALOG'}", "NO_ROOT=yes"),
         *("DB_FROM_SRC=yes", "MK_TOOLCHAIN=no", "MK_INSTALLLIB=no"),
     )
-    directories = " ".join(DIRECTORIES)
+    directories = " ".join(directories_of(request.source))
     installed = f"{' '.join(CONFIGURED)} {directories}"
 
     def command(at: Stage, *words: str) -> BuildCommand:

@@ -1,6 +1,7 @@
 """The list of what a lab machine's userland is made of: libraries, directories and options."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 # What src.conf(5) switches off: compilers, tests, manuals, and services that no lab machine runs.
 LEFT_OUT: Sequence[str] = (
@@ -73,3 +74,13 @@ DIRECTORIES: Sequence[str] = (
     *("secure/usr.sbin/sshd", "secure/usr.bin/ssh-keygen", "secure/libexec/sftp-server"),
     *("tools/tools/netmap", "stand"),
 )
+# Where a later release keeps a directory: 15.0 has timeout(1) in /bin.
+MOVED: Mapping[str, str] = {"usr.bin/timeout": "bin/timeout"}
+
+
+def directories_of(source: Path) -> tuple[str, ...]:
+    """Those of `DIRECTORIES`, each where this tree has it."""
+    return tuple(
+        MOVED[name] if name in MOVED and (source / MOVED[name]).is_dir() else name
+        for name in DIRECTORIES
+    )

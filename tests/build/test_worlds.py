@@ -53,6 +53,11 @@ def test_a_world_is_built_once_for_a_tree_and_leaves_no_objects(world):
     assert world.toolchains == 1
 
 
+def test_a_program_that_a_later_release_keeps_elsewhere_is_found_there(world):
+    (world.source / "usr.bin/timeout").rename(world.source / "bin/timeout")
+    assert world.build() == DONE
+
+
 @pytest.mark.parametrize("name", ["bin/cat/main.c", "libexec/rc/rc"])
 def test_a_tree_whose_program_or_script_changed_has_another_world(world, name):
     assert world.build() == DONE

@@ -29,8 +29,9 @@ def test_kin_are_named_in_text_html_markdown_and_json_and_are_harmless() -> None
     assert section.lines[0] == old
     assert section.lines[1].startswith(line)
     assert "\x1b" not in section.lines[1]
-    words = " ".join(report_text(told).split())
-    assert f"{step.new.label} was picked as 6f5e4d3c2b1a on stable/11" in words
+    for whole in (True, False):
+        words = " ".join(report_text(told, whole=whole).split())
+        assert f"{step.new.label} was picked as 6f5e4d3c2b1a on stable/11" in words
     assert "MFC &lt;b&gt;it&lt;/b&gt;" in report_html(told)
     assert "6f5e4d3c2b1a" in report_markdown(told)
     assert line in str(to_json(told)["added"])
