@@ -2,7 +2,6 @@
 
 import shutil
 import sys
-from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,11 +17,11 @@ from buildbot_bench.build.toolchains import Toolchain, toolchain
 from buildbot_bench.build.world_recipe import (
     CONFIGURED,
     FILES,
-    LEFT_OUT,
     LIBRARIES,
     NEEDED,
     READ,
     directories_of,
+    left_out,
 )
 from buildbot_bench.core.build_log import Stage
 from buildbot_bench.core.errors import UntestableRevision, UsageError
@@ -53,7 +52,13 @@ def build_world(request: WorldRequest) -> Path:
     _check(request)
     directories = directories_of(request.source)
     used = compilers.own() if request.tool == "make" else compilers.clang_and_lld()
-    asked = (request.tool, used.version, version_of(["cc", "--version"]), *_WORDS, *directories)
+    asked = (
+        request.tool,
+        used.version,
+        version_of(["cc", "--version"]),
+        *_words(request.source),
+        *directories,
+    )
     journal = _journal(request)
 
     def build(made: Toolchain) -> None:
@@ -123,15 +128,16 @@ def _journal(request: WorldRequest) -> Journal:
     return journal
 
 
-# What make is given each time.
-_WORDS: Sequence[str] = (
-    "TARGET=amd64",
-    "TARGET_ARCH=amd64",
-    *(f"{name}=/dev/null" for name in ("__MAKE_CONF", "SRCCONF", "SRC_ENV_CONF")),
-    *(f"WITHOUT_{name}=yes" for name in LEFT_OUT),
-    "WITH_REPRODUCIBLE_BUILD=yes",
-    f"_generic_libs={' '.join(LIBRARIES)}",
-)
+def _words(source: Path) -> tuple[str, ...]:
+    """What make is given each time."""
+    return (
+        "TARGET=amd64",
+        "TARGET_ARCH=amd64",
+        *(f"{name}=/dev/null" for name in ("__MAKE_CONF", "SRCCONF", "SRC_ENV_CONF")),
+        *(f"WITHOUT_{name}=yes" for name in left_out(source)),
+        "WITH_REPRODUCIBLE_BUILD=yes",
+        f"_generic_libs={' '.join(LIBRARIES)}",
+    )
 
 
 def world_commands(
@@ -145,7 +151,7 @@ def world_commands(
         jobs=request.jobs,
         compilers=used.directory,
     )
-    make = (*make_words(recipe), *_WORDS, f"WORLDTMP={made.tools}")
+    make = (*make_words(recipe), *_words(request.source), f"WORLDTMP={made.tools}")
     env = environment(recipe, made.objects)
     # Owners and modes of what a plain user installs go to METALOG; headers and archives stay away.
     to_root = (

@@ -1,5 +1,6 @@
 """The list of what a lab machine's userland is made of: libraries, directories and options."""
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -76,6 +77,16 @@ DIRECTORIES: Sequence[str] = (
 )
 # Where a later release keeps a directory: 15.0 has timeout(1) in /bin.
 MOVED: Mapping[str, str] = {"usr.bin/timeout": "bin/timeout"}
+# What a tree cannot be built without: since 15.0 that is CASPER.
+_REQUIRED = re.compile(r"^__REQUIRED_OPTIONS\s*=((?:.*\\\n)*.*)", re.MULTILINE)
+
+
+def left_out(source: Path) -> tuple[str, ...]:
+    """What is switched off of a tree: a warning of what it requires may end a build."""
+    options = source / "share" / "mk" / "src.opts.mk"
+    text = options.read_text(errors="replace") if options.is_file() else ""
+    required = {name for found in _REQUIRED.findall(text) for name in re.findall(r"\w+", found)}
+    return tuple(name for name in LEFT_OUT if name not in required)
 
 
 def directories_of(source: Path) -> tuple[str, ...]:

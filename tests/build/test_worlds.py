@@ -3,6 +3,7 @@
 import pytest
 
 from buildbot_bench.build.cli import main
+from buildbot_bench.build.world_recipe import LEFT_OUT, left_out
 from tests.build.builder import DONE, ILL, UNTESTABLE, USAGE
 from tests.fakes.freebsd_tree import add_world, make_tree
 
@@ -56,6 +57,16 @@ def test_a_world_is_built_once_for_a_tree_and_leaves_no_objects(world):
 def test_a_program_that_a_later_release_keeps_elsewhere_is_found_there(world):
     (world.source / "usr.bin/timeout").rename(world.source / "bin/timeout")
     assert world.build() == DONE
+
+
+def test_what_a_tree_requires_is_not_switched_off(world):
+    assert {"CASPER", "CLANG"} <= {*left_out(world.source)}
+    options = world.source / "share/mk/src.opts.mk"
+    options.parent.mkdir(parents=True, exist_ok=True)
+    options.write_text(
+        "__DEFAULT_YES_OPTIONS = \\\n    CLANG\n__REQUIRED_OPTIONS = \\\n    CASPER\n\nX=1\n"
+    )
+    assert {*LEFT_OUT} - {*left_out(world.source)} == {"CASPER"}
 
 
 @pytest.mark.parametrize("name", ["bin/cat/main.c", "libexec/rc/rc"])
