@@ -136,6 +136,7 @@ def _words(source: Path) -> tuple[str, ...]:
         *(f"{name}=/dev/null" for name in ("__MAKE_CONF", "SRCCONF", "SRC_ENV_CONF")),
         *(f"WITHOUT_{name}=yes" for name in left_out(source)),
         "WITH_REPRODUCIBLE_BUILD=yes",
+        "WITH_UNDEFINED_VERSION=yes",  # libgcc_s of 15.0 lists what clang 14 does not define
         f"_generic_libs={' '.join(LIBRARIES)}",
     )
 
