@@ -1,14 +1,13 @@
 """The bill of materials of a release, and the licences in it."""
 
-import json
 import sys
 from collections.abc import Iterator
+from importlib.metadata import PackageMetadata, distributions
 from pathlib import Path
-from typing import Any
 
 from running import Project, environment, run, uv
 
-_CLASSIFIER = "License :: "
+_WHOLE_TEXT = 80  # characters
 
 
 def describe(project: Project, copy: Path, made: Path) -> None:
@@ -24,7 +23,7 @@ def describe(project: Project, copy: Path, made: Path) -> None:
         ],
         otherwise="correct the dependencies in pyproject.toml or constraints.txt, commit that",
     )
-    bom = made / f"{wheel.name.removesuffix('.whl')}.cdx.json"
+    bom = made / f"{project.name}-{project.version}.cdx.json"
     run(
         [
             *(sys.executable, "-m", "cyclonedx_py", "environment", "--output-reproducible"),
@@ -32,24 +31,21 @@ def describe(project: Project, copy: Path, made: Path) -> None:
         ],
         otherwise="do what is said above",
     )
-    read = json.loads(bom.read_text(encoding="utf-8"))
-    (made / "LICENCES.txt").write_text("".join(licences(read)), encoding="utf-8")
+    (packages,) = python.parents[1].glob("lib/python3*/site-packages")
+    (made / "LICENCES.txt").write_text("".join(licences(packages)), encoding="utf-8")
 
 
-def licences(bom: dict[str, Any]) -> Iterator[str]:
-    """Yield a line for the project and each dependency: name, version and licences."""
-    dependencies = sorted(bom.get("components", ()), key=lambda one: one["name"].lower())
-    for one in (bom["metadata"]["component"], *dependencies):
-        stated = [_name(entry) for entry in one.get("licenses", ())]
-        # A classifier repeats what an identifier of SPDX says, less exactly.
-        exact = [name for name in stated if not name.startswith(_CLASSIFIER)]
-        names = exact or [name.rpartition(" :: ")[2] for name in stated] or ["not stated"]
-        yield f"{one['name']} {one['version']}: {', '.join(dict.fromkeys(names))}\n"
+def licences(packages: Path) -> Iterator[str]:
+    """Yield a line for each package that is installed in a directory, as its metadata states it."""
+    for found in sorted(distributions(path=[str(packages)]), key=lambda one: one.name.lower()):
+        metadata = found.metadata
+        classifiers = [one.split(" :: ") for one in metadata.get_all("Classifier") or ()]
+        named = ", ".join(one[-1] for one in classifiers if one[0] == "License" and one[2:])
+        text = _field(metadata, "License")
+        short = text if text != "UNKNOWN" and len(text) < _WHOLE_TEXT else ""
+        stated = _field(metadata, "License-Expression") or short or named or "not stated"
+        yield f"{found.name} {found.version}: {stated}\n"
 
 
-def _name(entry: dict[str, Any]) -> str:
-    """Return the identifier of a licence, or the first line of the text in its place."""
-    if "expression" in entry:
-        return str(entry["expression"])
-    name: str = entry["license"].get("id") or entry["license"]["name"]
-    return name.strip().partition("\n")[0]
+def _field(metadata: PackageMetadata, name: str) -> str:
+    return metadata[name].strip() if name in metadata else ""
