@@ -43,11 +43,16 @@ def try_out(root: Path, tests: Sequence[str]) -> None:
 
 
 def _oldest(project: Project, root: Path, home: Path) -> Path:
-    """Write the lowest versions of what users install; the tests' own tools are the newest."""
+    """Write the lowest versions of what users install; the tests' own tools are the newest.
+
+    Versions without a wheel are passed over: on a Python that is younger than they are, they would
+    have to be compiled.
+    """
     oldest = home / "oldest.txt"
     run(
         [
-            *(*uv("pip", "compile"), "--resolution=lowest-direct", f"--python={sys.executable}"),
+            *(*uv("pip", "compile"), "--resolution=lowest-direct", "--only-binary=:all:"),
+            f"--python={sys.executable}",
             *(f"--extra={name}" for name in project.extras),
             *(f"--output-file={oldest}", str(root / "pyproject.toml")),
         ],
