@@ -58,8 +58,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     count = options.histories or options.replicates or (QUICK if options.quick else HISTORIES)
     cases = _cases(options.effects)
     options.out.mkdir(parents=True, exist_ok=True)
-    show_beside(measure_beside())
     if options.beside:
+        show_beside(measure_beside())
         return 0
     log = options.out / "commands.jsonl"
     if options.anew:
@@ -72,13 +72,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     known = _known(log)
     numbers = range(options.seed, options.seed + count)
     tasks = [(case, number) for number in numbers for case in cases]
-    for case, number in counted(tasks, len(tasks), "history"):
-        ways = _ways(case, program)
-        done = {one.way for one in known if (one.case, one.history) == (case.name, number)}
-        if missing := {name: way for name, way in ways.items() if name not in done}:
-            for one in searched(case, number, missing, options.patience):
-                known.append(one)
-                _write(log, one)
+    left = [(*task, ways) for task in tasks if (ways := _missing(*task, program, known))]
+    if left:
+        show_beside(measure_beside())
+    for case, number, ways in counted(left, len(left), "history"):
+        for one in searched(case, number, ways, options.patience):
+            known.append(one)
+            _write(log, one)
     wanted = {(case.name, number) for case, number in tasks}
     show([case.name for case in cases], [k for k in known if (k.case, k.history) in wanted])
     return 0
@@ -109,6 +109,14 @@ def searched(
                 build_s=repository.build_s,
                 **asdict(found),
             )
+
+
+def _missing(
+    case: Case, number: int, program: Path | None, known: Sequence[Outcome]
+) -> dict[str, Way]:
+    """The ways by which a history was not searched yet."""
+    done = {one.way for one in known if (one.case, one.history) == (case.name, number)}
+    return {name: way for name, way in _ways(case, program).items() if name not in done}
 
 
 def _ways(case: Case, program: Path | None) -> dict[str, Way]:

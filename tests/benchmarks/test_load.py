@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 
-# As many queries as an idle cycle asks on the farm of docs/explanation/load.md, and some to spare.
+# As many queries as an idle cycle asks on the farm of docs/contributing/load.md, and some to spare.
 MOST_QUERIES = 70
 
 

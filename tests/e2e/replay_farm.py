@@ -4,17 +4,20 @@ Master, workers, database and git are real; only the lab's answers are recorded 
 farm did is read from its tables and from the lab's own files, not through the code under test.
 """
 
+import atexit
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -49,9 +52,11 @@ mail:
   smtp-host: 127.0.0.1
   smtp-port: {port}
 """
+_DB_URL = "sqlite:///state.sqlite"
 _TAIL_LINES = 30
 _TAIL_COLUMNS = 180
 _NOISE = "RunProcess._startCommand"
+_HERE = "/where/the/master/lies"
 
 T = TypeVar("T")
 Row = dict[str, Any]
@@ -110,7 +115,7 @@ class ReplayFarm:
                 testbeds=directory / "testbeds.toml",
                 www_port=free_port(),
                 pb_port=free_port(),
-                db_url=shape.db_url or "sqlite:///state.sqlite",
+                db_url=shape.db_url or _DB_URL,
                 poll_s=shape.poll_s,
                 reconcile_s=2.0,
             )
@@ -133,6 +138,10 @@ class ReplayFarm:
         partial.replace(self.local.plan.testbeds)
 
     def start(self) -> None:
+        plan = self.local.plan
+        home = plan.directory / plan.master
+        if plan.db_url == _DB_URL and not home.exists():
+            _copy_master(home)
         self.local.prepare()
         self.local.start()
 
@@ -276,6 +285,27 @@ class ReplayFarm:
 
     def _child(self, name: str) -> Any:
         return self.local.master if name == "master" else self.local.workers[name]
+
+
+@cache
+def _new_master() -> Path:
+    """A master as the product makes one, before it first ran: one for all farms of a process."""
+    with tempfile.TemporaryDirectory() as name:
+        LocalFarm(FarmPlan(directory=Path(name), workflow=_WORKFLOW)).prepare()
+        kept = Path(tempfile.mkdtemp())
+        atexit.register(shutil.rmtree, kept, ignore_errors=True)
+        tac = Path(name) / "master" / "buildbot.tac"
+        tac.write_text(tac.read_text().replace(str(tac.parent), _HERE))
+        return shutil.copytree(
+            tac.parent, kept / "master", ignore=shutil.ignore_patterns("secrets")
+        )
+
+
+def _copy_master(home: Path) -> None:
+    """To make one anew for each farm takes seconds."""
+    shutil.copytree(_new_master(), home)
+    tac = home / "buildbot.tac"
+    tac.write_text(tac.read_text().replace(_HERE, str(home)))
 
 
 def _write_workflow(directory: Path, shape: Shape, source: Path) -> Path:

@@ -19,7 +19,7 @@ from tests.terminal import in_a_terminal
 
 pytestmark = pytest.mark.e2e
 
-LOCAL = Path(__file__).parents[2] / "docs/how-to/local.md"
+LOCAL = Path(__file__).parents[2] / "docs/how-to/compare-local.md"
 COMMITS, SLOWER_FROM, KILLS = 24, 15, 4
 # The tutorial's are typed by test_tutorial.py.
 TUTORIAL = {command for block in on(FOLLOWED) for command in block.commands}

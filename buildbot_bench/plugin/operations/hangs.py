@@ -26,7 +26,7 @@ from buildbot_bench.core.legible import one_line
 
 _LOG = Logger()
 
-# Twenty times the longest pause that a page or the broker may see (docs/explanation/load.md).
+# Twenty times the longest pause that a page or the broker may see (docs/contributing/load.md).
 SILENT_S = 60.0
 BEAT_S = 5.0
 _USEC = 1_000_000
