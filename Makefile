@@ -7,7 +7,7 @@ PYTEST = $(BIN)/python -m pytest -q
 FARMS = tests/e2e tests/contracts
 MACHINES = tests/vm tests/e2e tests/contracts
 
-.PHONY: help compiled demo farm test test-fast test-vm test-freebsd fuzz chaos load bench check size manual docs docs-links picture clean
+.PHONY: help compiled demo farm test test-fast test-vm test-freebsd fuzz chaos load bench check size manual docs docs-links picture release release-test clean
 
 help:
 	@echo "make demo    see a regression arrive as git commits and leave as a mail (some minutes)"
@@ -24,6 +24,8 @@ help:
 	@echo "make manual  manual pages and shell completions, from the commands' parsers"
 	@echo "make docs    the manual in docs/ as web pages: build/docs/index.html"
 	@echo "make picture the picture in the README, from the mail of a demo (some minutes)"
+	@echo "make release what is published, in dist/: twice built, checked, described (needs the network)"
+	@echo "make release-test   fast tests on its wheel, with the oldest and newest dependencies"
 	@echo "make docs-links   asks the sites that the manual links to (needs the network)"
 
 # Each farm reads hundreds of modules, and not every environment has Python keep what it compiled.
@@ -92,6 +94,13 @@ docs-links: $(VENV)/ready
 picture: demo
 	$(BIN)/python -m manual.picture .farm/mails distribution.png docs/pictures/culprit.png
 
+release: $(VENV)/ready
+	@$(BIN)/python .ci/release build $(OPTIONS)
+
+# OPTIONS may name directories of tests.
+release-test: $(VENV)/ready
+	@$(BIN)/python .ci/release test $(OPTIONS)
+
 # The constraints are what the tests passed with last; pyproject.toml says what may be used.
 $(VENV)/ready: pyproject.toml constraints.txt
 	@echo "Setting up $(VENV); this takes a minute or two."
@@ -101,4 +110,4 @@ $(VENV)/ready: pyproject.toml constraints.txt
 	@touch $(VENV)/ready
 
 clean:
-	rm -rf $(VENV) .venv-debian .farm build .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-debian .farm build dist .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,6 +1,7 @@
 """What a report says of an answer: who is named, how sure it sounds, what stands as evidence."""
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -268,7 +269,9 @@ def test_json_is_plain_and_comes_back_as_it_went(made):
 
 
 def test_json_holds_what_the_mail_says(golden):
-    golden("report.json", json.dumps(to_json(reports.broken_range()), indent=1) + "\n")
+    text = json.dumps(to_json(reports.broken_range()), indent=1) + "\n"
+    # The last digits of a p value are those of a release of scipy.
+    golden("report.json", re.sub(r"(\d\.\d{11})\d+(e-\d+)", r"\1\2", text))
 
 
 def test_json_has_null_for_a_figure_that_is_undefined():
