@@ -17,6 +17,11 @@ class Compilers:
     directory: Path | None
     version: str
 
+    def takes(self, standard: str) -> bool:
+        """Whether this compiler knows a standard of C++, as `c++23`."""
+        compiler = "cc" if self.directory is None else str(self.directory / "clang")
+        return bool(version_of([compiler, f"-std={standard}", *["-x", "c++", "-E", "/dev/null"]]))
+
 
 def own() -> Compilers:
     """What FreeBSD builds itself by: cc and ld."""

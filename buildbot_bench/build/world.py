@@ -20,11 +20,12 @@ from buildbot_bench.build.world_recipe import (
     LIBRARIES,
     NEEDED,
     READ,
+    cplusplus_of,
     directories_of,
     left_out,
 )
 from buildbot_bench.core.build_log import Stage
-from buildbot_bench.core.errors import UntestableRevision, UsageError
+from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageError
 
 # Libraries and programs of FreeBSD 13.1; a build notes how many there were for the next one.
 _FILES, _FILES_NOTED, _COMPILED = 9_000, "files", "compiled"
@@ -52,6 +53,12 @@ def build_world(request: WorldRequest) -> Path:
     _check(request)
     directories = directories_of(request.source)
     used = compilers.own() if request.tool == "make" else compilers.clang_and_lld()
+    if (standard := cplusplus_of(request.source)) and not used.takes(standard):
+        raise InfraError(
+            f"libc++ of {request.source} is written in {standard}, which this compiler lacks: "
+            f"{used.version}",
+            hint="install a newer clang and lld, and put their directory first on the PATH",
+        )
     asked = (
         request.tool,
         used.version,

@@ -79,6 +79,17 @@ DIRECTORIES: Sequence[str] = (
 MOVED: Mapping[str, str] = {"usr.bin/timeout": "bin/timeout"}
 # What a tree cannot be built without: since 15.0 that is CASPER.
 _REQUIRED = re.compile(r"^__REQUIRED_OPTIONS\s*=((?:.*\\\n)*.*)", re.MULTILINE)
+_STANDARD = re.compile(r"^CXXSTD\?=\s*([\w+]+)", re.MULTILINE)
+
+
+def cplusplus_of(source: Path) -> str:
+    """The standard in which a tree's libc++ is written; empty where it is the compiler's own.
+
+    The last one that its makefile names: one before it is for an old gcc.
+    """
+    makefile = source / "lib" / "libc++" / "Makefile"
+    text = makefile.read_text(errors="replace") if makefile.is_file() else ""
+    return ["", *_STANDARD.findall(text)][-1]
 
 
 def left_out(source: Path) -> tuple[str, ...]:

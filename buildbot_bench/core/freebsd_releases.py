@@ -48,6 +48,12 @@ NEEDS: Mapping[str, ReleaseNeed] = {
         what="The tool chain may call the builder's `lex` before it has made its own.",
         where="build/checking.py",
     ),
+    "world": ReleaseNeed(
+        since="15.0",
+        what="A userland keeps `timeout` in `/bin`, cannot leave out CASPER, and has a libc++ in "
+        "C++23: clang 17 or newer builds it.",
+        where="build/world_recipe.py",
+    ),
     "ffs": ReleaseNeed(
         since="15.0",
         what="MINIMAL has no file system of its own: a kernel for a virtual machine names "

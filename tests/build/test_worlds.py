@@ -59,6 +59,16 @@ def test_a_program_that_a_later_release_keeps_elsewhere_is_found_there(world):
     assert world.build() == DONE
 
 
+def test_a_compiler_that_is_too_old_for_the_tree_is_told_before_anything_is_built(world):
+    makefile = world.source / "lib/libc++/Makefile"
+    makefile.parent.mkdir(parents=True)
+    makefile.write_text("CXXSTD?=\tc++17\n.else\nCXXSTD?=\tc++2999\n.endif\n")
+    assert world.build() == ILL
+    assert "is written in c++2999, which this compiler lacks: " in world.said
+    assert "install a newer clang and lld" in world.said
+    assert not (world.home / "worlds" / "toolchain.log").exists()
+
+
 def test_what_a_tree_requires_is_not_switched_off(world):
     assert {"CASPER", "CLANG"} <= {*left_out(world.source)}
     options = world.source / "share/mk/src.opts.mk"
