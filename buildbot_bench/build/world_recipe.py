@@ -89,7 +89,8 @@ def cplusplus_of(source: Path) -> str:
     """
     makefile = source / "lib" / "libc++" / "Makefile"
     text = makefile.read_text(errors="replace") if makefile.is_file() else ""
-    return ["", *_STANDARD.findall(text)][-1]
+    named: list[str] = _STANDARD.findall(text)
+    return named[-1] if named else ""
 
 
 def left_out(source: Path) -> tuple[str, ...]:
