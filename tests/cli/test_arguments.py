@@ -116,7 +116,7 @@ def test_help_and_version_end_well(option: str, capsys: pytest.CaptureFixture[st
         parse(option)
     assert end.value.code == 0
     printed = capsys.readouterr().out
-    assert printed.startswith(("usage: bench-bisect --local OLD NEW", "bench-bisect 0."))
+    assert printed.startswith(("usage: bench-bisect --local OLD NEW", "bench-bisect 1."))
     assert max(len(line) for line in printed.splitlines()) <= 80
 
 
