@@ -71,9 +71,9 @@ async def _control(farm: Farm, testbed: str) -> ControlRecord | None:
 
 
 async def _images(farm: Farm, search: SearchRow, inputs: SearchInputs) -> tuple[ImageRecord, ...]:
-    """The images of the range that were measured where the search measures, or did not need it."""
+    """The images of the range that were measured where the search measures, and all first ones."""
     measured = {(sample.position, sample.image) for sample in inputs.samples}
-    measured |= {(position, 0) for position in inputs.evidence.same_as_previous}
+    measured |= {(position, 0) for position in inputs.evidence.built}
     first = inputs.range.old.position
     rows: dict[int, list[IterationRow]] = {
         image.id: []
