@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import judge, judge_layout, plots, search
+from benchmarks import factors, judge, judge_layout, plots, search
 from benchmarks.freebsd_sized import make_freebsd_sized, svn_number
 from benchmarks.search_grid import BUILD_NOISES, LENGTHS, STEPS_IN_NOISES
 from benchmarks.search_lab import Lab
@@ -37,6 +37,12 @@ def test_the_recorded_years_are_drawn(tmp_path, capsys):
     assert "the judge" in capsys.readouterr().out
     plots.main([f"--out={tmp_path}"])
     assert b"Alarms on the recorded years" in (tmp_path / "judge-years.svg").read_bytes()
+
+
+def test_intervals_of_factors_hold_the_truth_where_kernels_have_several_images():
+    world = factors.WORLDS["2 x 2, three images each"]
+    found = [one.holds for seed in range(100) for one in factors.held(world, seed)]
+    assert found.count(True) / len(found) > 0.91
 
 
 def test_the_plain_field_has_no_gaps():

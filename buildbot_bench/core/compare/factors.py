@@ -1,17 +1,18 @@
 """What each of several factors does, and whether that depends on the others: a factorial design.
 
-A cell is one combination of levels. Its level is the median of its values, in logs: where factors
-multiply, they do not interact. The variance of a median of n values of a normal distribution is
-pi/2 times that of their mean (Kendall and Stuart, The Advanced Theory of Statistics, 10.10). Cells
-that boot the same image share its luck with layout: it leaves the difference of two such cells, and
-the interaction of a tunable with a patch.
+A cell is one combination of levels. Its level is the median of its values, in logs, and where it
+has several images the mean of their medians: where factors multiply, they do not interact. The
+variance of a median of n values of a normal distribution is pi/2 times that of their mean (Kendall
+and Stuart, The Advanced Theory of Statistics, 10.10). Cells that boot the same image share its luck
+with layout: it leaves the difference of two such cells, and the interaction of a tunable with a
+patch. Of a median over images it would not: that is a value of one or two of them.
 """
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
-from statistics import median
+from statistics import fmean, median
 
 import numpy as np
 from scipy.special import stdtrit
@@ -90,7 +91,7 @@ class _Analysis:
         missing = [cell for cell in product(*self.levels.values()) if cell not in self.places]
         simple, interactions = tuple(self._simple()), tuple(self._interactions())
         best = self._best()
-        images = min(len(self.values.by_image(place)) for place in self.places.values())
+        images = min(len(self._images(cell)) for cell in self.places)
         answer = FactorAnswer(
             factors=self.levels,
             main=tuple(self._main()),
@@ -175,7 +176,7 @@ class _Analysis:
         by = np.array([weights[cell] for cell in cells])
         estimate = sum(weights[cell] * self._level(cell) for cell in cells)
         boots = _MEDIAN * self.sigma**2
-        variance = sum(w * w * boots / len(self._own(c)) for c, w in weights.items())
+        variance = sum(w * w * boots / self._boots(cell) for cell, w in weights.items())
         luck = float(by @ self._luck(cells) @ by)
         half = self.quantile * math.sqrt(variance + luck)
         low, high = math.expm1(estimate - half), math.expm1(min(estimate + half, 700.0))
@@ -194,10 +195,14 @@ class _Analysis:
         return np.array(rows)
 
     def _shares(self, cell: Cell) -> dict[tuple[int, int], float]:
-        """Of a cell's boots, how many each image gave, as fractions; by kernel and image."""
-        kernel, total = self._kernel(cell), len(self._own(cell))
-        by_image = self.values.by_image(self.places[cell])
-        return {(kernel, image): len(own) / total for image, own in by_image.items()}
+        """What each image counts in a cell's level, as fractions; by kernel and image."""
+        images = self._images(cell)
+        return {(self._kernel(cell), image): 1 / len(images) for image in images}
+
+    def _boots(self, cell: Cell) -> float:
+        """Of one image, so many boots would tell a cell's level as well as those of its images."""
+        images = self._images(cell).values()
+        return len(images) ** 2 / sum(1 / len(own) for own in images)
 
     def _kernel(self, cell: Cell) -> int:
         place = self.places[cell]
@@ -216,11 +221,11 @@ class _Analysis:
     def _named(self, cell: Cell) -> dict[str, str]:
         return dict(zip(self.levels, cell, strict=True))
 
-    def _own(self, cell: Cell) -> Sequence[float]:
-        return self.values.values[self.places[cell]]
+    def _images(self, cell: Cell) -> Mapping[int, Sequence[float]]:
+        return self.values.by_image(self.places[cell])
 
     def _level(self, cell: Cell) -> float:
-        return math.log(median(self._own(cell)))
+        return fmean(math.log(median(own)) for own in self._images(cell).values())
 
 
 def _put(cell: Cell, number: int, level: str) -> Cell:
