@@ -148,7 +148,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         for kind in ("main", "simple", "interaction"):
             own = [one.holds for one in found if one.kind == kind]
             if not own:  # a main effect needs all cells
-                shares.append("–")
+                shares.append("none")
                 continue
             # The intervals of one comparison share its boots: each comparison counts once.
             told_of = of_share(round(count * own.count(False) / len(own)), count, 1 - LEAST)
