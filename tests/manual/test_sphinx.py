@@ -57,6 +57,8 @@ def test_all_pages_are_built_and_name_what_the_code_has(place: Path) -> None:
     tables = (reference / "tables.html").read_text()
     assert [name for name in METADATA.tables if name not in tables] == []
     assert "false-alarms" in (reference / "bench-yml.html").read_text()
+    mails = (place / "made" / "how-to" / "reading-a-mail.html").read_text()
+    assert "Subject: [bench] apu2 is out of control" in mails
     assert "bench_testbed_quarantined" in (reference / "metrics.html").read_text()
     assert "/api/v2/bench/searches/SEARCHID" in (reference / "rest.html").read_text()
 
