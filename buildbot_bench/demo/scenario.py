@@ -152,13 +152,13 @@ class Onlooker:
     def look(self) -> None:
         """Say what is new; a master that is busy or away is asked again the next time."""
         for probe in reversed(self._get("probes")):
-            self._tell(f"probe {probe['probeid']}", _probe_text(probe), indent="  ")
+            self.tell(f"probe {probe['probeid']}", _probe_text(probe), indent="  ")
             if probe["state"] == "done" and probe["values"]:
                 self._measured.add(probe["label"])
         for judgement in reversed(self._get("judgements")):
-            self._tell(f"judgement {judgement['judgementid']}", _judgement_text(judgement))
+            self.tell(f"judgement {judgement['judgementid']}", _judgement_text(judgement))
         for search in reversed(self._get("searches")):
-            self._tell(f"search {search['searchid']}", _search_text(search))
+            self.tell(f"search {search['searchid']}", _search_text(search))
 
     def _get(self, collection: str) -> list[dict[str, Any]]:
         try:
@@ -169,7 +169,8 @@ class Onlooker:
         found: list[dict[str, Any]] = answer.json()[collection]
         return found
 
-    def _tell(self, key: str, text: str, *, indent: str = "") -> None:
+    def tell(self, key: str, text: str, *, indent: str = "") -> None:
+        """Say a text, unless the last one of this key was the same."""
         if self._known.get(key) != text:
             self._known[key] = text
             self._say(indent + one_line(text))
