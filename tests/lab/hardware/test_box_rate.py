@@ -64,6 +64,15 @@ def test_the_rate_is_raised_until_packets_are_lost(bench, forwards, offered, tri
     assert command.count("-R") == 1
 
 
+def test_a_dut_that_is_faster_than_its_sender_is_offered_what_that_can_send(bench):
+    home = box_of(bench, bench.kernel(pps=30_000))
+    bench.network.script("sends-at-most", 7000)
+    said: list[str] = []
+    assert fit_rate(home, said.append) == 6000
+    assert "the offered load was 7000 pps" in said[-2]
+    assert "time left at 6000 pps" in said[-1]
+
+
 def test_a_box_that_fails_keeps_its_rate(bench):
     home = box_of(bench, bench.kernel("PANIC"))
     before = tomllib.loads((home / "testbeds.toml").read_text())
