@@ -166,13 +166,15 @@ def the_box(workshop: Workshop) -> Box:
     """The box of this scratch directory, made if there is none, and switched on."""
     workshop.go(START)
     lab = Box(home=workshop.place / "box", kernel=build(workshop, "known-good"))
-    if not (lab.home / "box.json").exists():
+    fitted = lab.home / "fitted"
+    if not fitted.exists():
         shutil.rmtree(lab.home, ignore_errors=True)
         lab.need("init", f"--world={_world(workshop)}", f"--kernel={lab.kernel.archive}")
         with (lab.home / "testbeds.toml").open("a", encoding="utf-8") as file:
             file.write(_LIMITS)
         lab.need("up")
         lab.need("fit")
+        fitted.touch()
     lab.need("up")
     return lab
 

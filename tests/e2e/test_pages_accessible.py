@@ -1,5 +1,7 @@
 """Each page, wide and narrow, light and dark, by WCAG 2.1 AA: what a program can find of it.
 
+In Chromium, and dark in Firefox, too.
+
 The pictures of each lie in this test's own folder, or in BENCH_SCREENSHOTS.
 """
 
@@ -18,6 +20,7 @@ from tests.contracts.subject import post
 from tests.e2e.browsing import CLIPPED, OVERHANG, SIZES, log_in, log_out, show
 from tests.e2e.hostile_farm import HARMED, NEW, OLD, hostile_history, hostile_shape
 from tests.e2e.replay_farm import ReplayFarm
+from tests.firefox import FIREFOX, FirefoxPage, firefox
 
 pytestmark = [
     pytest.mark.e2e,
@@ -97,3 +100,43 @@ def test_a_page_is_accessible_wide_and_narrow_in_light_and_dark(
     log_out(page)
     assert not page.run(HARMED)
     assert {name: what for name, what in found.items() if what} == {}
+
+
+@pytest.fixture(scope="module")
+def fox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FirefoxPage]:
+    """A tab of a Firefox whose reader prefers it dark."""
+    with firefox(tmp_path_factory.mktemp("fox"), dark=True) as tab:
+        yield tab
+
+
+@pytest.mark.skipif(FIREFOX is None, reason="there is no firefox on the PATH")
+def test_each_page_is_accessible_in_a_dark_firefox(
+    fox: FirefoxPage, farm: ReplayFarm, pictures: Path
+) -> None:
+    log_in(fox, farm)
+    found: dict[str, list[str]] = {}
+    for path, drawn in PAGES.items():
+        for width in SIZES:
+            fox.resize(width)
+            show(fox, farm, path, f"document.querySelector({drawn!r})")
+            name = f"firefox-{path.replace('/', '-') or 'overview'}-{width}"
+            found[name] = [*violations(fox, ".bench"), *fox.run(OVERHANG), *fox.run(CLIPPED)]
+            assert fox.run("document.documentElement.scrollWidth") <= width
+            fox.screenshot(pictures / f"{name}.png", width=width, height=1300)
+    assert {name: what for name, what in found.items() if what} == {}
+    assert fox.complaints == []
+
+
+@pytest.mark.skipif(FIREFOX is None, reason="there is no firefox on the PATH")
+def test_two_points_are_chosen_by_keys_alone_in_firefox(fox: FirefoxPage, farm: ReplayFarm) -> None:
+    show(fox, farm, "history/replay/forwarding", "document.querySelector('.bench .u-over')")
+    fox.run("document.querySelector('.bench .chart').focus()")
+    fox.press("Home", "Enter", "End", "Enter")
+    fox.wait("document.querySelectorAll('.chosen .pair b').length === 2")
+    button = "document.querySelector('.chosen button.main')"
+    fox.wait(f"{button} && !{button}.disabled")
+    for _ in range(20):
+        if fox.run(f"document.activeElement === {button}"):
+            break
+        fox.press("Tab")
+    assert fox.run(f"document.activeElement === {button}")
