@@ -129,7 +129,8 @@ def test_each_page_is_accessible_in_a_dark_firefox(
 
 @pytest.mark.skipif(FIREFOX is None, reason="there is no firefox on the PATH")
 def test_two_points_are_chosen_by_keys_alone_in_firefox(fox: FirefoxPage, farm: ReplayFarm) -> None:
-    show(fox, farm, "history/replay/forwarding", "document.querySelector('.bench .u-over')")
+    log_in(fox, farm)
+    show(fox, farm, "history/replay/forwarding", "document.querySelector('.canvas[data-drawn]')")
     fox.run("document.querySelector('.bench .chart').focus()")
     fox.press("Home", "Enter", "End", "Enter")
     fox.wait("document.querySelectorAll('.chosen .pair b').length === 2")
