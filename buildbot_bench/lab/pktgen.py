@@ -13,6 +13,9 @@ from itertools import pairwise
 HEAD_LINES = 15  # the archive's, as told above
 TAIL_LINES = 10  # likewise
 _LINE = re.compile(r"[0-9.]*\s*main_thread \[\d+\] (\d{1,15}) pps\b", re.ASCII)
+_BUSY = re.compile(
+    r"\bmain_thread \[\d+\] [1-9]\d* pps \((\d+) pkts .* in ([1-9]\d*) usec\)", re.ASCII
+)
 _CRASH = re.compile(r"\bouch\b.*")
 _SENT = re.compile(r"^Sent (\d{1,18}) packets\b", re.MULTILINE | re.ASCII)
 _RECEIVED = re.compile(
@@ -140,10 +143,13 @@ def parse_received(text: str) -> Received | Unusable:
     return Unusable(reason=reason, nothing_came=nothing)
 
 
-def typical_pps(text: str) -> int:
-    """The median of the pps that a running pkt-gen tells of; 0 where it tells of none."""
-    passed = [pps for pps in _intervals(text.split("\n")) if pps]
-    return statistics.median_high(passed) if passed else 0
+def mean_pps(text: str) -> float:
+    """The mean pps of a running pkt-gen, but for its first and its last busy second; 0 of none.
+
+    A sender that is held up in a second makes up for it in the next.
+    """
+    busy = [(int(pkts), int(usec)) for pkts, usec in _BUSY.findall(text)][1:-1]
+    return 1e6 * sum(pkts for pkts, _ in busy) / sum(usec for _, usec in busy) if busy else 0.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -51,6 +51,16 @@ def test_all_seconds_make_one_histogram_with_an_exact_mean():
     assert pings.lost == 1
 
 
+def test_what_pkt_gen_of_freebsd_13_1_printed_is_read(data):
+    """On a port of vale(4), beside a load of 2000 pps, answered by pong: an emulated machine."""
+    pings = parse_pings((data / "lab" / "vale-ping.log").read_text())
+    assert sum(pings.answers.values()) == 2813
+    assert (min(pings.answers), max(pings.answers)) == (17, 28)
+    assert pings.least_ns == 150670
+    assert 1.6e6 < pings.mean_ns < 1.8e6
+    assert 2**17 < percentile_ns(pings, 50.0) < 2**19
+
+
 def test_a_frame_of_somebody_else_is_no_ping():
     """Zeros where the stamp is are 1970: bucket 60, and 1 << 60 wraps."""
     own = second([50], 9000, 9500, 13, 13)

@@ -22,11 +22,12 @@ from buildbot_bench.lab.hardware.settings import SshSettings
 from buildbot_bench.lab.hardware.switchboard import Reach
 from buildbot_bench.lab.hardware.traffic import Blaster
 from buildbot_bench.lab.latency import Latency, LatencySettings
-from buildbot_bench.lab.pktgen import Pings, Unusable, parse_pings, typical_pps
+from buildbot_bench.lab.pktgen import Pings, Unusable, mean_pps, parse_pings, refused_option
 
 VALECTL = "valectl"
 _SWITCH = "vale7"  # chosen: hosts that have switches of their own count them from vale0
 _LOAD_MAC = "02:00:00:00:00:01"  # locally administered
+_LOST = 255  # exit status, ssh(1): the connection is gone
 _ROUNDED_PPS = 2  # of two counts of a second each
 _MOST_LOST = 0.02  # of a share of the rate without loss; chosen: far more than such a rate loses
 
@@ -58,6 +59,8 @@ def time_packets(
             process.wait_until(process.ended, limit_s)  # one that loses many is not awaited
         finally:
             process.stop()
+        if process.status() == _LOST and refused_option(process.log()) is None:
+            raise InfraError("ssh lost the ping under traffic")
         return process.log()
 
     found = []
@@ -92,13 +95,13 @@ def _on_a_switch(remote: Remote, port: str) -> Iterator[None]:
 
 def lost_of(ends: RunLogs, traffic: PktgenTraffic, *, at_most: float) -> float:
     """The share of the load that was lost; InfraError where the load was another."""
-    sent = sum(map(typical_pps, ends.senders))
-    if abs(sent - traffic.load_pps) > max(_ROUNDED_PPS, MOST_OFF * traffic.load_pps):
+    sent = sum(map(mean_pps, ends.senders))
+    if not sent or abs(sent - traffic.load_pps) > max(_ROUNDED_PPS, MOST_OFF * traffic.load_pps):
         raise InfraError(
             f"the senders sent {sent:.0f} pps, not {traffic.load_pps:.0f}",
             hint="lower the shares of latency to what they can hold through vale(4)",
         )
-    lost = max(0.0, 1 - typical_pps(ends.receiver) / sent)
+    lost = max(0.0, 1 - mean_pps(ends.receiver) / sent)
     if lost > at_most:
         raise InfraError(
             f"{lost:.0%} of {sent:.0f} pps were lost, which is a rate without loss",
