@@ -70,7 +70,7 @@ DIRECTORIES: Sequence[str] = (
     *_below(
         "usr.sbin",
         "arp chown daemon ip6addrctl jail jexec ndp kldxref newsyslog nologin pwd_mkdb service"
-        " syslogd utx pmcstat pmccontrol",
+        " syslogd utx valectl pmcstat pmccontrol",
     ),
     *("secure/usr.sbin/sshd", "secure/usr.bin/ssh-keygen", "secure/libexec/sftp-server"),
     *("tools/tools/netmap", "stand"),

@@ -8,12 +8,11 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
 from types import ModuleType
 
 from buildbot_bench.core.errors import InfraError, UsageError
 from buildbot_bench.core.metric import NDR, PDR
-from buildbot_bench.lab.driver import CheckFinding
+from buildbot_bench.lab.extras import need_library
 
 GOALS = {NDR.unit: 0.0, PDR.unit: 0.005}
 """The share of packets that may be lost, by unit: FD.io CSIT's two rates (NDR, PDR)."""
@@ -99,6 +98,23 @@ class FoundRates:
     narrow: bool
 
     @property
+    def ndr_pps(self) -> float | None:
+        """The rate at which nothing is lost; None where there is none."""
+        return self.rates[NDR.unit].value_pps
+
+    @property
+    def values(self) -> dict[str, float]:
+        """What was found, in pps by its unit."""
+        found = {unit: rate.value_pps for unit, rate in self.rates.items()}
+        return {unit: value for unit, value in found.items() if value is not None}
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """The bounds of each rate, and what the search took."""
+        bounds = {unit: str(rate) for unit, rate in self.rates.items()}
+        return bounds | {"trials": f"{len(self.trials)} in {self.seconds:.0f} s"}
+
+    @property
     def log(self) -> str:
         """Each trial, and then what they come to."""
         lines = [one.line for one in self.trials]
@@ -112,7 +128,7 @@ def search_rates(
     offer: Callable[[float, float], LossTrial], settings: LossSettings, *, most_pps: float
 ) -> FoundRates:
     """Offer rates up to `most_pps`; `offer` takes a rate in pps and a duration in seconds."""
-    library = _library()
+    library = need_library("MLRsearch", "MLRsearch")
     if settings.least_pps >= most_pps:
         raise InfraError(
             f"the rates from {settings.least_pps:.0f} to {most_pps:.0f} pps are none",
@@ -191,23 +207,3 @@ def _measurer(
             )
 
     return Measurer(), trials
-
-
-def library_finding() -> CheckFinding:
-    """Whether a lab whose workloads search such rates has what it takes."""
-    try:
-        _library()
-    except InfraError as error:
-        return CheckFinding(subject="MLRsearch", detail=error.message, remedy=error.hint)
-    return CheckFinding(subject="MLRsearch", detail="is installed")
-
-
-def _library() -> ModuleType:
-    """MLRsearch, which only labs that search such rates need."""
-    try:
-        return import_module("MLRsearch")
-    except ImportError as error:
-        raise InfraError(
-            "MLRsearch is not installed here, by which rates without loss are searched",
-            hint="pip install 'buildbot-bench[loss]', or MLRsearch, for the lab worker's Python",
-        ) from error

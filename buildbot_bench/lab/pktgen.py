@@ -6,11 +6,16 @@ The archive's value of a run: drop the log's first 15 and last 10 lines, keep th
 
 import re
 import statistics
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 HEAD_LINES = 15  # the archive's, as told above
 TAIL_LINES = 10  # likewise
 _LINE = re.compile(r"[0-9.]*\s*main_thread \[\d+\] (\d{1,15}) pps\b", re.ASCII)
+_BUSY = re.compile(
+    r"\bmain_thread \[\d+\] [1-9]\d* pps \((\d+) pkts .* in ([1-9]\d*) usec\)", re.ASCII
+)
 _CRASH = re.compile(r"\bouch\b.*")
 _SENT = re.compile(r"^Sent (\d{1,18}) packets\b", re.MULTILINE | re.ASCII)
 _RECEIVED = re.compile(
@@ -26,6 +31,13 @@ _OPENED = re.compile(r"\breceiver_body \[\d+\] reading from ", re.ASCII)
 _POLLED = re.compile(
     r"\breceiver_body \[\d+\] waiting for initial packets|\bmain_thread \[\d+\] \d+ pps", re.ASCII
 )
+# What ping prints of each second: FreeBSD 12's to 15's, as told at Pings.
+_ANSWERED = re.compile(r".*\bping_body \[\d+\] count \d+ RTT: min (-?\d+) av (-?\d+) ns", re.ASCII)
+_ENDS = re.compile(r".*\bping_body \[\d+\] k: (-?\d{1,10}) \.\. (-?\d{1,10})", re.ASCII)
+_COUNTS = re.compile(r"\t(?: +\d{1,10}){1,64}", re.ASCII)
+_TIMED_OUT = re.compile(r"\bping_body \[\d+\] poll error on queue \d+: timeout$", re.MULTILINE)
+_FOREIGN_FROM = 32  # bucket: its answers would have been 4 s on their way, longer than ping waits
+_MOST_FOREIGN = 0.05  # of what came; chosen: a DUT says a thing or two by itself, not more
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -129,6 +141,76 @@ def parse_received(text: str) -> Received | Unusable:
     nothing = not any(_intervals(text.split("\n")))
     reason = "the receiver came to no end" + (": it saw nothing" if nothing else "")
     return Unusable(reason=reason, nothing_came=nothing)
+
+
+def mean_pps(text: str) -> float:
+    """The mean pps of a running pkt-gen, but for its first and its last busy second; 0 of none.
+
+    A sender that is held up in a second makes up for it in the next.
+    """
+    busy = [(int(pkts), int(usec)) for pkts, usec in _BUSY.findall(text)][1:-1]
+    return 1e6 * sum(pkts for pkts, _ in busy) / sum(usec for _, usec in busy) if busy else 0.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pings:
+    """The round trips that pkt-gen's ping timed: so many took 2**k to 2**(k+1) ns, by k.
+
+    Least and mean are in ns and exact. ping has the buckets from the first to the last that is not
+    empty, prints 1 << k of both as an int, which wraps from 31 on, and takes each frame that
+    arrives for an answer: what others send has an absurd time. It is told by its bucket, and the
+    second's mean is left out. Of all seconds together ping prints a mean over what it sent, not
+    over what came back, and it does not count its last second: nothing is taken from that line.
+    """
+
+    answers: Mapping[int, int]
+    least_ns: int
+    mean_ns: float
+    lost: int
+
+
+def parse_pings(text: str) -> Pings | Unusable:
+    """Read the log of pkt-gen's ping, no matter what is in it."""
+    if early := _early_end(text, "ping"):
+        return early
+    answers: dict[int, int] = {}
+    foreign, means, least = 0, [], []
+    for quickest, mean, first, last, counts in _seconds(text.splitlines()):
+        # Where all are foreign, the first bucket has wrapped, and the quickest lies elsewhere.
+        most = _FOREIGN_FROM if _bucket(quickest) == first else 0
+        own = {n: count for n, count in enumerate(counts, first) if n < most and count}
+        answers = {n: answers.get(n, 0) + own.get(n, 0) for n in answers | own}
+        foreign += sum(counts) - sum(own.values())
+        if own:
+            least.append(quickest)
+        if own and last - first + 1 == len(counts):
+            means.append((mean, sum(own.values())))
+    lost, came = len(_TIMED_OUT.findall(text)), sum(answers.values())
+    if not came and lost:
+        return Unusable(reason="no ping came back", nothing_came=True)
+    if not came:
+        return Unusable(reason="pkt-gen tells of no ping: it is older than FreeBSD 12's, or ended")
+    if foreign > _MOST_FOREIGN * came or not means:
+        return Unusable(reason=f"{foreign} packets of others came between {came} pings")
+    mean_ns = sum(mean * count for mean, count in means) / sum(count for _, count in means)
+    return Pings(answers=answers, least_ns=min(least), mean_ns=mean_ns, lost=lost)
+
+
+def _seconds(lines: list[str]) -> Iterator[tuple[int, int, int, int, list[int]]]:
+    """Of each second: least and mean in ns, first and last bucket, and counts from the first."""
+    answered = None
+    for line, following in pairwise([*lines, ""]):
+        if found := _ANSWERED.fullmatch(line):
+            answered = found
+        elif (ends := _ENDS.fullmatch(line)) and answered and _COUNTS.fullmatch(following):
+            counts = [int(word) for word in following.split()]
+            first, last = (_bucket(int(end)) for end in ends.groups())
+            yield int(answered[1]), int(answered[2]), first, last, counts
+            answered = None
+
+
+def _bucket(time_ns: int) -> int:
+    return max(0, time_ns.bit_length() - 1)
 
 
 def refused_option(text: str) -> RefusedOption | None:

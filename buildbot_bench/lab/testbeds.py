@@ -97,6 +97,9 @@ def _testbed(name: str, table: Any, path: Path) -> LabTestbed:
     kind: DriverKind = extensions.load(drivers[driver])
     common_keys = [field.name for field in fields(Common)]
     own_keys = [field.name for field in fields(kind.SETTINGS)]
+    for key, reason in getattr(kind.SETTINGS, "REFUSED", {}).items():
+        if key in table:
+            raise UsageError(f"{place}.{key}: {reason}")
     check_keys(table, common_keys + own_keys, place)
     common = {key: value for key, value in table.items() if field_of(key) in common_keys}
     own = {key: value for key, value in table.items() if field_of(key) in own_keys}

@@ -4,16 +4,17 @@ A fault that looks like the kernel's is the kernel's only when the known-good ke
 ready and passes traffic. Otherwise the lab is at fault.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision
-from buildbot_bench.core.metric import NDR
+from buildbot_bench.core.metric import Metric
 from buildbot_bench.core.profile.model import Profile
 from buildbot_bench.core.run_logs import RunLogs, join_logs
 from buildbot_bench.lab.driver import Blast, CheckFinding, unheard
+from buildbot_bench.lab.extras import library_finding, need_library
 from buildbot_bench.lab.hardware.boot_watch import Alive, panic_in
 from buildbot_bench.lab.hardware.capture import Sampler
 from buildbot_bench.lab.hardware.check import check_testbed
@@ -33,17 +34,21 @@ from buildbot_bench.lab.hardware.install import (
     repack,
     upgrade,
 )
+from buildbot_bench.lab.hardware.latency import free_port
 from buildbot_bench.lab.hardware.life import Life, set_tunables, verify_image, verify_kernel
-from buildbot_bench.lab.hardware.loss import NothingPassed, offered
+from buildbot_bench.lab.hardware.loss import NothingPassed
 from buildbot_bench.lab.hardware.reboot import KernelFault, RemoteMachine
 from buildbot_bench.lab.hardware.remote import NO_DEBUGGER, Remote, Unreachable
+from buildbot_bench.lab.hardware.searches import Searches
 from buildbot_bench.lab.hardware.settings import ConsoleSettings, SshSettings
 from buildbot_bench.lab.hardware.switchboard import Switchboard
 from buildbot_bench.lab.hardware.traffic import Blaster
-from buildbot_bench.lab.loss_search import LossSettings, library_finding, search_rates
+from buildbot_bench.lab.latency import HISTOGRAMS
 from buildbot_bench.lab.quality import FitRun, Flaw, UnfitRun, judge_run
 
 _TRAFFIC_SAID = 4096  # characters, a minute of pkt-gen's; there is room for 16,384 of all
+
+_Result = TypeVar("_Result")
 
 
 class SshDriver:
@@ -67,6 +72,13 @@ class SshDriver:
         self._switchboard = Switchboard(settings)
         self._reach = self._switchboard.reach
         self._blaster = Blaster(settings, self._reach, home / "logs")
+        self._searches = Searches(
+            settings=settings,
+            reach=self._reach,
+            blaster=self._blaster,
+            logs=home / "logs",
+            tell=tell,
+        )
         self._ledger = Ledger(home / "sets.json")
 
     def workloads(self) -> tuple[str, ...]:
@@ -77,8 +89,12 @@ class SshDriver:
         """What is missing in testbeds.toml, and then on each machine."""
         try:
             findings = check_testbed(self._settings, self._reach, self._ledger.lying())
-            searches = any(one.loss is not None for one in self._settings.workloads.values())
-            return [*findings, library_finding()] if searches else findings
+            workloads = self._settings.workloads.values()
+            if any(one.loss is not None for one in workloads):
+                findings.append(library_finding("MLRsearch", "MLRsearch"))
+            if any(one.latency is not None for one in workloads):
+                findings.append(library_finding(*HISTOGRAMS))
+            return findings
         finally:
             self._switchboard.close()
 
@@ -91,6 +107,7 @@ class SshDriver:
         """Ask all machines; a DUT that an earlier job left hanging is brought back first."""
         if self._machine().look() is None:
             self._life().recover()
+        free_port(self._settings, self._reach)
         require_flags(self._settings, self._reach, self._workload)
         return testbed_facts(self._settings, self._reach, self._workload)
 
@@ -151,11 +168,13 @@ class SshDriver:
     def blast(self, workload: str) -> Blast:
         """Send the workload's traffic once; the value is in pps.
 
-        Of a workload with `loss`, search the rates at which it loses nothing, and little.
+        Of a workload with `loss`, search the rates at which it loses nothing, and little; of one
+        with `latency`, time packets.
         """
         facts = self._facts_of_the_boot()
-        if (loss := self._settings.workloads[workload].loss) is not None:
-            return self._rates(workload, loss, facts)
+        own = self._settings.workloads[workload]
+        if own.loss is not None or own.latency is not None:
+            return self._searched(workload, facts)
         logs = self._run(workload)
         self._require_alive()
         match verdict := self._judge(logs, workload):
@@ -164,35 +183,51 @@ class SshDriver:
                 log = join_logs(replace(logs, remark=remark))
                 return Blast(values={"pps": value}, log=log, facts=facts)
             case UnfitRun(flaw=Flaw.NO_TRAFFIC):
-                self._blame_for_no_traffic(workload, verdict.reason)
+                self._blame_for_no_traffic(verdict.reason, workload)
             case UnfitRun(flaw=Flaw.FAR, value_pps=float() as value):
                 self._siblings.append(value)
         raise InfraError(verdict.reason)
 
-    def _rates(self, workload: str, loss: LossSettings, facts: dict[str, str]) -> Blast:
-        """The rates without loss of the booted kernel, with their bounds as facts."""
-        settings = self._settings
-        traffic = settings.traffic_of(workload)
-        self._tell("traffic at several rates")
+    def _searched(self, workload: str, facts: dict[str, str]) -> Blast:
+        """The rates without loss of the booted kernel, their bounds as facts, and latencies."""
+        own = self._settings.workloads[workload]
+        rates: dict[str, float] = {}
+        times: dict[str, float] = {}
+        log, ndr_pps = "", None
+        if own.latency is not None:
+            need_library(*HISTOGRAMS)
         self._blaster.forget()
-        offer = offered(self._blaster, settings, traffic, self._dut)
+        if (loss := own.loss) is not None:
+            found = self._alive_after(
+                lambda: self._searches.rates(workload, loss),
+                lambda: self._blame_for_no_traffic("no packet arrived", workload),
+            )
+            if (ndr_pps := found.ndr_pps) is None:
+                self._blame(f"the kernel loses packets even at {loss.least_pps:.0f} pps")
+            rates, log, facts = found.values, found.log, facts | found.facts
+        if own.latency is not None:
+            loads = own.latency.loads(ndr_pps)
+            for one in self._alive_after(
+                lambda: self._searches.latencies(workload, loads),
+                lambda: self._blame_for_no_pings(workload, loads),
+            ):
+                times |= one.values
+                log += one.log
+            rates, times = (times, rates) if own.latency.judged else (rates, times)
+        return Blast(values=rates | times, log=log, facts=facts)
+
+    def _alive_after(self, action: Callable[[], _Result], blame: Callable[[], NoReturn]) -> _Result:
+        """What an action under traffic gives; a DUT that does not outlive it is to blame first."""
         try:
-            found = search_rates(offer, loss, most_pps=traffic.load_pps)
+            result = action()
         except NothingPassed:
             self._require_alive()
-            self._blame_for_no_traffic(workload, "no packet arrived")
+            blame()
         except InfraError:
-            self._require_alive()  # else the kernel is to blame, and not what it left undone
+            self._require_alive()
             raise
         self._require_alive()
-        values = {
-            unit: rate.value_pps for unit, rate in found.rates.items() if rate.value_pps is not None
-        }
-        if NDR.unit not in values:
-            self._blame(f"the kernel loses packets even at {loss.least_pps:.0f} pps")
-        bounds = {unit: str(rate) for unit, rate in found.rates.items()}
-        cost = {"trials": f"{len(found.trials)} in {found.seconds:.0f} s"}
-        return Blast(values=values, log=found.log, facts=facts | bounds | cost)
+        return result
 
     def _require_alive(self) -> None:
         """See that the DUT did not reboot meanwhile."""
@@ -214,7 +249,14 @@ class SshDriver:
         self._blaster.forget()
         logs = self._home / "logs"
         sampler = Sampler(self._dut, settings.profile, settings.limits, logs)
-        return sampler.capture(self._blaster, settings.traffic_of(workload))
+        return sampler.capture(
+            self._blaster, self._searches.sampled(workload, settings.profile.share)
+        )
+
+    def metrics(self) -> tuple[Metric, ...]:
+        """Those of latencies, whose units are the workload's own."""
+        latency = self._settings.workloads[self._workload].latency
+        return latency.metrics() if latency is not None else ()
 
     def console(self) -> str:
         """What the ends of the traffic said, and the DUT's console from the boot to a fault.
@@ -282,16 +324,39 @@ class SshDriver:
             raise InfraError(f"{reason}; {error.message}", hint=error.hint) from error
         raise UntestableRevision(f"{reason}; the known-good kernel boots")
 
-    def _blame_for_no_traffic(self, workload: str, reason: str) -> NoReturn:
+    def _blame_for_no_traffic(self, reason: str, workload: str) -> NoReturn:
         """Likewise, if the known-good one passes traffic; a bounced link it may be as well."""
+
+        def again() -> str:
+            verdict = self._judge(self._run(workload), workload)
+            if isinstance(verdict, UnfitRun) and verdict.value_pps is None:
+                return verdict.reason
+            return ""
+
+        self._blame_unless(reason, again)
+
+    def _blame_for_no_pings(self, workload: str, loads: Mapping[str, float]) -> NoReturn:
+        """Likewise, if with the known-good one pings come back at the first of the loads."""
+
+        def again() -> str:
+            try:
+                self._searches.latencies(workload, dict([*loads.items()][:1]))
+            except NothingPassed:
+                return "none either: the DUT is to route them back to the port of the first sender"
+            return ""
+
+        self._blame_unless("no ping came back", again)
+
+    def _blame_unless(self, reason: str, again: Callable[[], str]) -> NoReturn:
+        """The kernel is at fault if nothing is amiss when the known-good one does it again."""
         self._last_words = self._console.text()
         try:
             self._life().recover()
-            verdict = self._judge(self._run(workload), workload)
+            amiss = again()
         except InfraError as error:
             raise InfraError(f"{reason}; {error.message}", hint=error.hint) from error
-        if isinstance(verdict, UnfitRun) and verdict.value_pps is None:
-            raise InfraError(f"{reason}; with the known-good kernel: {verdict.reason}")
+        if amiss:
+            raise InfraError(f"{reason}; with the known-good kernel: {amiss}")
         raise UntestableRevision(f"{reason}; the known-good kernel passes traffic")
 
     def _machine(self) -> RemoteMachine:

@@ -9,6 +9,7 @@ from buildbot_bench.lab.hardware.choice import has_environment, require_gpt
 from buildbot_bench.lab.hardware.config_set import LyingSet
 from buildbot_bench.lab.hardware.flags import commands_of, flag_findings
 from buildbot_bench.lab.hardware.gaps import gaps
+from buildbot_bench.lab.hardware.latency import VALECTL
 from buildbot_bench.lab.hardware.remote import Remote
 from buildbot_bench.lab.hardware.settings import (
     BootEnvironmentSettings,
@@ -41,6 +42,9 @@ def check_testbed(
     for role, end, command in commands_of(settings, settings.traffic):
         if end.address:
             findings += _guarded(role, _generator(role, end, reach(end.address), command))
+    if any(one.latency for one in settings.workloads.values()) and settings.senders[:1]:
+        sender = reach(settings.senders[0].address)
+        findings += _guarded("sender 0", _programs("sender 0", sender, (VALECTL,)))
     if settings.reference is not None:
         findings += _guarded(
             "reference", _reachable("reference", reach(settings.reference.address))

@@ -11,6 +11,7 @@ from ipaddress import ip_address
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.legible import quoted
+from buildbot_bench.lab.latency import LatencySettings
 
 # How many addresses send and how many receive; a flow is a pair of them.
 PRESETS: Mapping[str, tuple[int, int]] = {"1": (1, 1), "2k": (20, 100), "5k": (71, 70)}
@@ -104,6 +105,17 @@ class PktgenTraffic:
         command += ["-l", str(length), _FLAGS[family], "-d", destination, "-D", dut_mac]
         command += ["-s", source, "-S", mac, "-w", str(self.wait_link_s)]
         return [*command, "-R", str(max(1, round(self.load_pps / of)))] if self.paced else command
+
+    def ping(self, *, mac: str, dut_mac: str, latency: LatencySettings) -> list[str]:
+        """The first sender's command that times one packet after the other, less its port.
+
+        Each of its frames is stamped at byte 46, where IPv4's payload is and IPv6's address.
+        """
+        length = max(self.frame_bytes, _LEAST_BYTES["inet"]) - _CRC_BYTES
+        count = round(latency.pings_pps * latency.duration_s)
+        command = [self.pkt_gen, "-N", "-f", "ping", "-n", str(count), "-l", str(length), "-4"]
+        command += ["-d", latency.destination, "-D", dut_mac, "-s", latency.source, "-S", mac]
+        return [*command, "-w", str(self.wait_link_s), "-R", str(round(latency.pings_pps))]
 
     def receive(self, interface: str) -> list[str]:
         """The receiver's command; it ends by itself when the traffic does."""

@@ -70,6 +70,12 @@ def _of_traffic(settings: SshSettings) -> Iterator[CheckFinding]:
                 f"traffic.offered_pps (for {name})",
                 "give what the senders bring about: run their pkt-gen and read Speed",
             )
+        if traffic.family == "inet6" and workload.latency is not None:
+            yield CheckFinding(
+                subject=f"workloads.{name}.latency",
+                detail="pkt-gen's ping stamps its frames where IPv6 has the address",
+                remedy="take latency out, or make a workload of inet or dual",
+            )
         if traffic.family == "dual" and len(settings.senders) < _FAMILIES:
             yield CheckFinding(
                 subject=f"traffic.family (for {name})",

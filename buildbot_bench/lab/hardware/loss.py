@@ -13,7 +13,7 @@ from buildbot_bench.lab.hardware.traffic import Blaster
 from buildbot_bench.lab.loss_search import LossTrial
 from buildbot_bench.lab.pktgen import Received, Sent, Unusable, parse_received, parse_sender
 
-_MOST_OFF = 0.01  # of the offered rate; chosen: as of other traffic (lab.quality)
+MOST_OFF = 0.01  # of the offered rate; chosen: as of other traffic (lab.quality)
 _LEAST_SEEN = 0.8  # of a trial; chosen: what is printed of a tenth of a second is rounded
 
 # netstat(1) has each port's own line by <Link#N>; a driver its NIC's under dev.igb.0.
@@ -69,7 +69,7 @@ def counted(logs: RunLogs, traffic: PktgenTraffic, counters: Mapping[str, int]) 
                 raise InfraError(reason)
             case Sent(packets=packets, pps=own):
                 sent, pps = sent + packets, pps + own
-    if abs(pps / traffic.load_pps - 1) > _MOST_OFF:
+    if abs(pps / traffic.load_pps - 1) > MOST_OFF:
         raise InfraError(
             f"the senders sent {pps:.0f} pps, not {traffic.load_pps:.0f}",
             hint="lower offered_pps to what they can hold with pkt-gen -R",

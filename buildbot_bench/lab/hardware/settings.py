@@ -8,6 +8,7 @@ from typing import ClassVar
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.lab.hardware.flows import PktgenTraffic
+from buildbot_bench.lab.latency import LatencySettings
 from buildbot_bench.lab.loss_search import LossSettings
 from buildbot_bench.lab.power import Power
 from buildbot_bench.lab.tables import LocalCommand
@@ -174,7 +175,8 @@ class WorkloadSettings:
     endpoint. Its file `workload.toml` may say the other keys. The DUT is ready when each command of
     `ready`, run on it, succeeds; with a `firewall`, when a rule of that one has counted packets
     meanwhile as well. `traffic` stands in for the testbed's. With `loss` the workload's value is
-    the rate at which no packet is lost, up to the traffic's `offered_pps`.
+    the rate at which no packet is lost, up to the traffic's `offered_pps`; with `latency` packets
+    are timed at shares of that rate, or at rates that it tells.
     """
 
     FILE_IN: ClassVar = ("configs", "workload.toml")
@@ -184,8 +186,14 @@ class WorkloadSettings:
     firewall: str = ""
     traffic: PktgenTraffic | None = None
     loss: LossSettings | None = None
+    latency: LatencySettings | None = None
 
     def __post_init__(self) -> None:
+        if self.latency is not None and self.loss is None and not self.latency.rates_pps:
+            raise UsageError(
+                "latency has no rate to take shares of",
+                hint="add loss = {}, or write latency = {rates_pps = [100_000]}",
+            )
         if self.firewall and self.firewall not in FIREWALLS:
             known = ", ".join(FIREWALLS)
             raise UsageError(f"firewall: {quoted(self.firewall, columns=40)} is none of {known}")
@@ -205,15 +213,19 @@ class ProfileSettings:
 
     `event` is the counter that pmcstat(8) samples: BU_CPU_CLK_UNHALTED on an APU2,
     cpu_clk_unhalted.thread_p on a Xeon; see `pmccontrol -L`. `directory`, on the DUT, has room for
-    the capture; with `mount` it is mounted for it, as /data of nanobsd is.
+    the capture; with `mount` it is mounted for it, as /data of nanobsd is. With a `share` a
+    workload with `loss` is sampled at that share of its rate without loss, which is found first.
     """
 
     event: str
     duration_s: float = 20.0
     directory: str = "/tmp"  # noqa: S108 - the DUT's, where nobody but we log in
     mount: bool = False
+    share: float = 0.0
 
     def __post_init__(self) -> None:
+        if not 0 <= self.share <= 1:
+            raise UsageError(f"share: {self.share:g} is not in 0..1")
         _check(_EVENT, "event", self.event)
         _check(_DIRECTORY, "directory", self.directory)
 

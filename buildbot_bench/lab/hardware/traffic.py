@@ -42,7 +42,9 @@ class Blaster:
                 raise InfraError(f"ssh lost a sender under traffic: {_end(log)}")
         return logs
 
-    def under_traffic(self, traffic: PktgenTraffic, action: Callable[[], _Result]) -> _Result:
+    def under_traffic(
+        self, traffic: PktgenTraffic, action: Callable[[], _Result]
+    ) -> tuple[_Result, RunLogs]:
         """Do something from when traffic is seen to pass the DUT, and stop the traffic then."""
         receiver, senders = self._begin(traffic)
         limit_s = self._settings.limits.receiver_s
@@ -52,8 +54,7 @@ class Blaster:
         outlived = not any(process.ended() for process in (receiver, *senders))
         if not outlived or not traffic_is_seen(receiver.log()):
             raise InfraError(f"the traffic ended too soon: {_end(receiver.log())}")
-        self.stop()
-        return result
+        return result, self._stopped_logs(receiver, senders)
 
     def _begin(self, traffic: PktgenTraffic) -> tuple[RemoteProcess, list[RemoteProcess]]:
         """Receiver first, and the senders when it polls its ring and all links are up."""

@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.legible import quoted
@@ -19,6 +20,7 @@ _NICS = {"em": "82540EM", "vtnet": "virtio-net"}
 _ICOUNT = re.compile(r"shift=\d{1,2},sleep=(on|off)")
 _SETTING = re.compile(r"[A-Za-z0-9_.%-]{1,120}=[ -~]{0,120}")
 _MODULE = re.compile(r"[A-Za-z0-9_]{1,60}")
+_NO_TIME = "QEMU's time is not a machine's: rates without loss and latencies take driver = \"ssh\""
 # Of each system, when nothing else is said. Toy kernels need 4 MiB and a second; FreeBSD 13.1
 # (MINIMAL) booted in 1.6 s of its own, by an emulated processor on a busy machine in some 10 s.
 _MEMORY_MIB = {MULTIBOOT: 64, FREEBSD: 256}
@@ -50,6 +52,8 @@ class QemuSettings:
     `boot_timeout_s` is how long a kernel may take until it forwards, `stall_s` how long a packet
     may stay away.
     """
+
+    REFUSED: ClassVar = {"loss": _NO_TIME, "latency": _NO_TIME, "workloads": _NO_TIME}
 
     program: Program = _QEMU
     system: str = MULTIBOOT

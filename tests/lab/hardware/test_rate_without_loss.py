@@ -1,5 +1,6 @@
 """The rate without loss on a testbed behind ssh: paced senders, counts of both ends, drops."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -7,10 +8,14 @@ import pytest
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.core.metric import NDR, PDR
 from buildbot_bench.core.run_logs import RunLogs
-from buildbot_bench.core.wire import Finished
+from buildbot_bench.core.wire import FailureKind, Finished
+from buildbot_bench.lab.files import sha256
 from buildbot_bench.lab.hardware.flows import PktgenTraffic
+from buildbot_bench.lab.hardware.latency import lost_of
 from buildbot_bench.lab.hardware.loss import NothingPassed, counted, parse_counters
+from buildbot_bench.lab.latency import LatencySettings
 from buildbot_bench.lab.loss_search import LossSettings
+from tests.fakes.lab_host.bench import LOAD_PPS
 
 # FreeBSD 14, netstat -ind, sysctl dev.igb.0 and vmstat -i; a port that is down has an asterisk.
 PRINTED = """\
@@ -77,19 +82,94 @@ def test_a_trial_in_which_nothing_arrives_is_told_apart():
         )
 
 
-def test_a_kernels_rate_without_loss_is_found_within_one_boot(bench):
+def searching(bench, latency=None, *, loss=True):
     own = bench.settings().workloads["forwarding"]
-    loss = LossSettings(trial_s=0.1, trials=1, width=0.05)
-    driver = bench.driver(workloads={"forwarding": replace(own, loss=loss)})
-    assert {one.subject: one.fine for one in driver.check()}["MLRsearch"]
+    search = LossSettings(trial_s=0.1, trials=1, width=0.05) if loss else None
+    return {"forwarding": replace(own, loss=search, latency=latency)}
+
+
+def test_a_kernels_rate_without_loss_is_found_within_one_boot_and_latency_at_shares_of_it(bench):
+    workloads = searching(bench, LatencySettings(shares=(0.1, 0.9), duration_s=3.0))
+    driver = bench.driver(workloads=workloads)
+    fine = {one.subject: one.fine for one in driver.check()}
+    assert fine["MLRsearch"]
+    assert fine["hdrhistogram"]
     (measured,), last = bench.run(bench.kernel(pps=300_000), driver)
     assert last == Finished(iterations=1)
-    assert list(measured.values) == [NDR.unit, PDR.unit]
     assert measured.values[NDR.unit] == pytest.approx(300_000, rel=0.06)
-    trials = [line for line in measured.log.splitlines() if " pps for 0.1 s: sent " in line]
+    lines = measured.log.splitlines()
+    trials = [line for line in lines if " pps for 0.1 s: sent " in line]
     assert 3 <= len(trials) <= 20
     assert measured.facts["trials"].startswith(f"{len(trials)} in ")
     assert measured.facts[NDR.unit].endswith(" pps")
     sends = [call for call in bench.pkt_gens() if " -f tx " in call]
     assert all(" -R " in call for call in sends)
-    assert len(sends) == len(trials)
+    assert len(sends) == len(trials) + 2
+    assert [" -i vale7:load -S 02:" in call for call in sends][-3:] == [False, True, True]
+
+    told = {metric.unit: metric.higher_is_better for metric in driver.metrics()}
+    assert [*measured.values] == [
+        NDR.unit,
+        PDR.unit,
+        *(unit for unit in told if "99.9" not in unit),
+    ]
+    assert not any(told.values())
+    # The stand-in's packets wait as in an M/M/1 queue: 20 us to be served, 10 us on the way.
+    for share in (0.1, 0.9):
+        busy = share * measured.values[NDR.unit] / 300_000
+        mean = 10 + 20 / (1 - busy)
+        assert measured.values[f"us at {share:.0%}".replace("%", " %")] == pytest.approx(
+            mean, rel=0.02
+        )
+    assert sum(line.startswith("histogram in ns at ") for line in lines) == 2
+    assert not (bench.network.wire / "vale").exists()
+
+
+def test_latency_alone_is_timed_at_told_rates_and_a_port_that_was_left_is_freed(bench):
+    (bench.network.wire / "vale").write_text("igb1\n")
+    latency = LatencySettings(rates_pps=(30_000,), duration_s=3.0, pings_pps=500)
+    driver = bench.driver(workloads=searching(bench, latency, loss=False))
+    driver.facts()
+    (measured,), _ = bench.run(bench.kernel(pps=300_000), driver)
+    assert next(iter(measured.values)) == "us at 30000 pps"
+
+
+@pytest.mark.parametrize(
+    ("times", "outcome"),
+    [
+        (1, r"no ping came back; the known-good kernel passes traffic"),
+        ("9", r"no ping came back; with the known-good kernel: none either: the DUT is to route"),
+    ],
+)
+def test_pings_that_do_not_come_back_are_the_kernels_fault_if_the_known_good_ones_do(
+    bench, times, outcome
+):
+    bench.network.script("no-pings", times)
+    latency = LatencySettings(rates_pps=(30_000,), duration_s=3.0, pings_pps=500)
+    driver = bench.driver(workloads=searching(bench, latency, loss=False))
+    (measured,), last = bench.run(bench.kernel(pps=300_000), driver)
+    assert re.search(outcome, measured.failure)
+    assert (last.kind is FailureKind.UNTESTABLE) == (times == 1)
+    assert not bench.generator.running("pkt-gen")
+    assert not (bench.network.wire / "vale").exists()
+
+
+def test_a_load_that_does_not_pass_is_no_share_of_the_rate_without_loss(bench):
+    line = "1.2 main_thread [9] {0} pps ({0} pkts 1 bps in 1000000 usec) 1.00 avg_batch\n"
+    logs = [line.format(5) + line.format(pps) * 2 + line.format(5) for pps in (1000, 950)]
+    ends = RunLogs(receiver=logs[1], senders=(logs[0],))
+    with pytest.raises(InfraError, match="5% of 1000 pps were lost"):
+        lost_of(ends, TRAFFIC, at_most=0.02)
+    assert lost_of(ends, TRAFFIC, at_most=1.0) == pytest.approx(0.05)
+    with pytest.raises(InfraError, match="the senders sent 1000 pps, not 2000"):
+        lost_of(ends, replace(TRAFFIC, offered_pps=2000.0), at_most=1.0)
+
+
+def test_a_capture_takes_a_share_of_the_rate_without_loss(bench):
+    driver = bench.driver(workloads=searching(bench))
+    kernel = bench.kernel(pps=300_000)
+    driver.install(kernel, sha256(kernel))
+    driver.boot()
+    searches = driver._searches
+    assert searches.sampled("forwarding", 0.5).load_pps == pytest.approx(150_000, rel=0.06)
+    assert searches.sampled("forwarding", 0.0).load_pps == LOAD_PPS
