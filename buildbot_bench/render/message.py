@@ -16,12 +16,13 @@ from buildbot_bench.core.report.farm_mails import (
     SilenceReport,
     WeeklyReport,
 )
+from buildbot_bench.core.report.harmless import harmless
 from buildbot_bench.core.report.incident_mails import BreakageReport, RecoveryReport
 from buildbot_bench.core.report.model import Report, Setting
-from buildbot_bench.core.report.words import digest_subject, percent, quantity
+from buildbot_bench.core.report.words import count, percent, quantity, tag
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.render.environment import environment
-from buildbot_bench.render.html import ReportFragment, comparison_html, report_html
+from buildbot_bench.render.html import comparison_html, report_html
 from buildbot_bench.render.layout import moment, wrap
 from buildbot_bench.render.mime import Letter, Picture
 from buildbot_bench.render.text import report_text
@@ -35,8 +36,13 @@ class Digest:
 
     @property
     def subject(self) -> str:
-        """`[bench] 2 improvements: r311849 (a1b2c3d4e5): ...`."""
-        return digest_subject(self.reports)
+        """How many improvements, and the first; or that all are undecided."""
+        found = [report for report in self.reports if report.headline is not None]
+        if not found:
+            return f"[bench] {count(len(self.reports), 'improvement')}: no culprit yet"
+        first = found[0].subject.removeprefix(tag(""))
+        more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+        return f"[bench] {count(len(found), 'improvement')}: {first}{more}"
 
 
 Notice = (
@@ -86,7 +92,8 @@ def comparison_letter(report: ComparisonReport, *, page: str) -> Letter:
 
 
 def notice_letter(notice: Notice, pictures: Sequence[Picture] = ()) -> Letter:
-    """All other mails."""
+    """All other mails, without what strangers may have written into them."""
+    notice = harmless(notice)
     return Letter(
         subject=notice.subject,
         text=notice_text(notice),
@@ -112,12 +119,11 @@ def notice_html(notice: Notice, pictures: Sequence[Picture] = ()) -> str:
     return _rendered(f"{_TEMPLATES[type(notice)]}.html", notice, pictures=pictures)
 
 
-def breakage_fragment(report: BreakageReport) -> ReportFragment:
-    """A breakage as a part of a page: the card on top, and what opens below it."""
-    return ReportFragment(
-        card=_rendered("breakage_card.html", report, page=True),
-        sections=_rendered("breakage_sections.html", report, page=True),
-    )
+def breakage_fragment(report: BreakageReport) -> dict[str, str]:
+    """A breakage as a part of a page, as `report_fragment` is one of a report."""
+    return {
+        part: _rendered(f"breakage_{part}.html", report, page=True) for part in ("card", "sections")
+    }
 
 
 def _rendered(template: str, notice: Notice, **others: Any) -> str:

@@ -16,7 +16,6 @@ from buildbot_bench.core.report.farm_mails import (
     TestbedWeek,
     WeeklyReport,
 )
-from buildbot_bench.core.report.harmless import harmless
 from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.plugin.db.finding_rows import QuarantineRow
 from buildbot_bench.plugin.db.states import ProbeReason, SearchKind
@@ -59,24 +58,22 @@ async def _of_quarantine(
     """Why a testbed went into quarantine, and what that puts in doubt; `state` is that of then."""
     iterations, images = await farm.store.doubted(row)
     newest = state.chart.newest
-    return harmless(
-        QuarantineReport(
-            farm=farm.workflow.name,
-            **shared(QuarantineReport, row),
-            label=state.image.label if state.image else state.control.revision,
-            unit=state.metric.unit,
-            reference=state.chart.reference,
-            limit=newest.limit if newest else state.policy.tolerance,
-            average_limit=state.chart.average_limit,
-            rounds=len(state.chart.good),
-            runs=_runs(row, state),
-            iterations=iterations,
-            images=images,
-            searches=await _searches(farm, row),
-            url=_lab_url(farm),
-            operator=mail.reply_to or "",
-            item=await item_on(farm, row.testbed),
-        )
+    return QuarantineReport(
+        farm=farm.workflow.name,
+        **shared(QuarantineReport, row),
+        label=state.image.label if state.image else state.control.revision,
+        unit=state.metric.unit,
+        reference=state.chart.reference,
+        limit=newest.limit if newest else state.policy.tolerance,
+        average_limit=state.chart.average_limit,
+        rounds=len(state.chart.good),
+        runs=_runs(row, state),
+        iterations=iterations,
+        images=images,
+        searches=await _searches(farm, row),
+        url=_lab_url(farm),
+        operator=mail.reply_to or "",
+        item=await item_on(farm, row.testbed),
     )
 
 
@@ -121,15 +118,13 @@ async def write_alive(farm: Farm, mail: Mail) -> None:
     since_s = earlier[-1].created_at if earlier else await farm.store.first_asked_at()
     if since_s is None or farm.now() - since_s < WEEK_S:
         return
-    report = harmless(
-        WeeklyReport(
-            farm=farm.workflow.name,
-            since_s=since_s,
-            until_s=farm.now(),
-            mails=await farm.store.mails_sent_since(since_s),
-            testbeds=await _weeks(farm, since_s),
-            url=_lab_url(farm),
-        )
+    report = WeeklyReport(
+        farm=farm.workflow.name,
+        since_s=since_s,
+        until_s=farm.now(),
+        mails=await farm.store.mails_sent_since(since_s),
+        testbeds=await _weeks(farm, since_s),
+        url=_lab_url(farm),
     )
     letter = notice_letter(report)
     await keep_mail(farm, mail, f"alive:{len(earlier) + 1}", operators(mail), letter)
@@ -217,20 +212,18 @@ async def _of_silence(
 ) -> SilenceReport:
     name = testbed_of(farm, testbed).worker
     troubles = await farm.store.troubles(testbed, last_s or 0.0, limit=1)
-    return harmless(
-        SilenceReport(
-            farm=farm.workflow.name,
-            testbed=testbed,
-            worker=name,
-            connected=bool((await worker(farm, name))["connected"]),
-            now_s=farm.now(),
-            last_boot_s=last_s,
-            waiting=waiting,
-            oldest_s=oldest_s,
-            trouble=(troubles[0].failure or "") if troubles else "",
-            url=_lab_url(farm),
-            item=await item_on(farm, testbed),
-        )
+    return SilenceReport(
+        farm=farm.workflow.name,
+        testbed=testbed,
+        worker=name,
+        connected=bool((await worker(farm, name))["connected"]),
+        now_s=farm.now(),
+        last_boot_s=last_s,
+        waiting=waiting,
+        oldest_s=oldest_s,
+        trouble=(troubles[0].failure or "") if troubles else "",
+        url=_lab_url(farm),
+        item=await item_on(farm, testbed),
     )
 
 
@@ -245,15 +238,13 @@ async def write_hang(farm: Farm, hang: Hang) -> None:
         farm.now() - earlier.created_at < PAUSE_S for earlier in await farm.store.mails_like(series)
     ):
         return
-    report = harmless(
-        HangReport(
-            farm=farm.workflow.name,
-            what=hang.what,
-            at_s=hang.at_s,
-            again_s=farm.now(),
-            file="/".join(Path(hang.path).parts[-2:]),
-            url=_lab_url(farm),
-        )
+    report = HangReport(
+        farm=farm.workflow.name,
+        what=hang.what,
+        at_s=hang.at_s,
+        again_s=farm.now(),
+        file="/".join(Path(hang.path).parts[-2:]),
+        url=_lab_url(farm),
     )
     key = f"{series}{int(hang.at_s)}"
     await keep_mail(farm, mail, key, operators(mail), notice_letter(report))
@@ -279,21 +270,17 @@ async def write_broken_workloads(farm: Farm, mail: Mail) -> None:
 async def _of_broken(farm: Farm, trouble: Trouble, verdict: BrokenWorkload) -> BrokenWorkloadReport:
     searches = await farm.store.searches(states=(SearchState.RUNNING,), kinds=(SearchKind.EFFECT,))
     series = (trouble.testbed, trouble.workload)
-    return harmless(
-        BrokenWorkloadReport(
-            farm=farm.workflow.name,
-            testbed=trouble.testbed,
-            workload=trouble.workload,
-            first=verdict.first.label,
-            second=verdict.second.label,
-            stood_well=verdict.stood_well,
-            reason=verdict.second.reason,
-            worked_s=None if verdict.worked is None else verdict.worked.at_s,
-            fails_since_s=verdict.since[0].at_s,
-            output=trouble.output,
-            searches=tuple(
-                sorted(one.id for one in searches if (one.testbed, one.workload) == series)
-            ),
-            url=_lab_url(farm),
-        )
+    return BrokenWorkloadReport(
+        farm=farm.workflow.name,
+        testbed=trouble.testbed,
+        workload=trouble.workload,
+        first=verdict.first.label,
+        second=verdict.second.label,
+        stood_well=verdict.stood_well,
+        reason=verdict.second.reason,
+        worked_s=None if verdict.worked is None else verdict.worked.at_s,
+        fails_since_s=verdict.since[0].at_s,
+        output=trouble.output,
+        searches=tuple(sorted(one.id for one in searches if (one.testbed, one.workload) == series)),
+        url=_lab_url(farm),
     )
