@@ -13,6 +13,7 @@ from twisted.logger import Logger
 
 from buildbot_bench import extensions
 from buildbot_bench.core.errors import BenchError, InfraError
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.report.model import Report
 from buildbot_bench.plugin.db.finding_rows import NoticeRow, ReportRow, SearchRow
 from buildbot_bench.plugin.db.states import ReportState
@@ -27,7 +28,6 @@ from buildbot_bench.plugin.outbox.site import (
     SiteDenial,
     SiteRefusal,
     WantedNotice,
-    no_token,
 )
 from buildbot_bench.plugin.queries.breakage_views import search_url
 from buildbot_bench.plugin.queries.incidents import MOST_WAIT_S, mail_is_to_wait
@@ -209,16 +209,13 @@ class NoticeOutbox(Outbox[NoticeRow]):
         for name, site in sites_of(self._farm, repository).items():
             if not notice.kind.startswith(f"{name}-"):
                 continue
-            token = await self._token(site.token_secret)
+            token = await self._farm.secret(site.token_secret)
+            if not token:
+                missing = f"there is no secret {quoted(site.token_secret)}"
+                raise SiteDenial(missing, hint="write the token into that file in secrets/")
             if speaker := site.speaker(notice.kind, token=token, page=page):
                 return speaker
         raise SiteRefusal(f"bench.yml no longer names a site for a {notice.kind}")
-
-    async def _token(self, name: str) -> str:
-        token = await self._farm.secret(name)
-        if not token:
-            raise no_token(name)
-        return token
 
 
 def sites_of(farm: Farm, repository: str) -> Mapping[str, NotifiedSite]:
