@@ -29,7 +29,7 @@ from buildbot_bench.render.text import report_text
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Digest:
+class DigestReport:
     """Improvements of one farm in the order in which they were found; at least one."""
 
     reports: tuple[Report, ...]
@@ -53,7 +53,7 @@ Notice = (
     | BrokenWorkloadReport
     | BreakageReport
     | RecoveryReport
-    | Digest
+    | DigestReport
 )
 
 _TEMPLATES: dict[type[Notice], str] = {
@@ -64,7 +64,7 @@ _TEMPLATES: dict[type[Notice], str] = {
     BrokenWorkloadReport: "workload",
     BreakageReport: "breakage",
     RecoveryReport: "recovery",
-    Digest: "digest",
+    DigestReport: "digest",
 }
 _HEAD = "  ended (UTC)           off by  average  {}s"
 

@@ -9,7 +9,7 @@ import pytest
 from buildbot_bench.core.legible import display_width
 from buildbot_bench.core.links import Links
 from buildbot_bench.render.layout import WIDTH
-from buildbot_bench.render.message import Digest, notice_html, notice_letter, notice_text
+from buildbot_bench.render.message import DigestReport, notice_html, notice_letter, notice_text
 from buildbot_bench.render.mime import Envelope, write_message
 from tests.fakes import reports
 
@@ -23,7 +23,7 @@ ENVELOPE = Envelope(
 
 
 def digest(*found):
-    return Digest(reports=found)
+    return DigestReport(reports=found)
 
 
 def composed(*found):

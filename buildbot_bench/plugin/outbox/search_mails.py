@@ -33,7 +33,12 @@ from buildbot_bench.plugin.queries.history import marks_of
 from buildbot_bench.plugin.queries.incidents import is_of_improvement, mail_is_to_wait
 from buildbot_bench.plugin.queries.reports import report_of
 from buildbot_bench.render.html import history_picture, pictures_of
-from buildbot_bench.render.message import Digest, comparison_letter, notice_letter, report_letter
+from buildbot_bench.render.message import (
+    DigestReport,
+    comparison_letter,
+    notice_letter,
+    report_letter,
+)
 from buildbot_bench.render.mime import Picture
 from buildbot_bench.render.plots.history import HistoryMark, HistoryMarkKind, HistoryPoint
 from buildbot_bench.workflow.settings import Mail
@@ -123,7 +128,7 @@ async def write_digest(farm: Farm, mail: Mail) -> None:
         for row in withheld:
             await farm.store.change(row, state=ReportState.DIGESTED)
         return
-    letter = notice_letter(Digest(reports=tuple(reports)))
+    letter = notice_letter(DigestReport(reports=tuple(reports)))
     columns = composed(farm, mail, f"digest:{withheld[-1].id}", mail.to, letter)
     await farm.store.digest_reports(withheld, **columns)
 
