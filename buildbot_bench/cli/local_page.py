@@ -21,16 +21,9 @@ def check_page(path: Path) -> None:
 def write_page(path: Path, report: Report | ComparisonReport) -> None:
     """Write it."""
     # They need matplotlib, and --local alone does not.
-    from buildbot_bench.render.html import (  # noqa: PLC0415
-        comparison_page,
-        pictures_of,
-        report_page,
-    )
+    from buildbot_bench.render.html import comparison_page, report_page  # noqa: PLC0415
 
-    if isinstance(report, ComparisonReport):
-        page = comparison_page(report)
-    else:
-        page = report_page(report, pictures_of(report))
+    page = comparison_page(report) if isinstance(report, ComparisonReport) else report_page(report)
     write_text(path, page)
 
 

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from buildbot_bench.core.item import RANDOMISED_FACT, ItemUnderTest
 from buildbot_bench.core.legible import one_line
 from buildbot_bench.core.report.compose import compose
-from buildbot_bench.core.report.context import Context, ImageRecord
+from buildbot_bench.core.report.context import NOT_HEEDED, Context, ImageRecord, one_layout
 from buildbot_bench.core.report.model import AppliedFix, ProbeRecord, Report, Setting
-from buildbot_bench.core.report.one_layout import NOT_HEEDED, one_layout
 from buildbot_bench.core.report.stages import replay_stages, runners_up
 from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.core.shared_fields import shared

@@ -40,7 +40,7 @@ from buildbot_bench.plugin.operations.hangs import (
     stacks_file,
     stacks_of,
 )
-from buildbot_bench.plugin.outbox.operator_mails import write_hang
+from buildbot_bench.plugin.outbox.farm_mails import write_hang
 from buildbot_bench.plugin.pages.histories import Histories
 from buildbot_bench.plugin.private_files import make_private
 from buildbot_bench.plugin.requests.scheduled import ScheduledComparisons

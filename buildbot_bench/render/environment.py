@@ -5,13 +5,15 @@ Both sites link, mention and embed words that look like it, and only code spans 
 """
 
 import re
+from collections.abc import Callable
 from functools import cache
+from types import FunctionType, ModuleType
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
 from buildbot_bench.core import figures
-from buildbot_bench.core.report import opinions, why_words, words
-from buildbot_bench.core.report.farm_mails import given_up_line, testbed_line
+from buildbot_bench.core.report import farm_mails, opinions, why_words, words
 from buildbot_bench.render import layout
 from buildbot_bench.shipped import shipped
 
@@ -79,44 +81,18 @@ def environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    for module in (farm_mails, figures, layout, opinions, why_words, words):
+        made.filters.update(_functions(module))
     made.filters.update(
-        testbed_line=testbed_line,
-        given_up_line=given_up_line,
-        cell=cell,
-        changed_lines=why_words.changed_lines,
-        code=code,
-        cost_change=why_words.cost_change,
-        cost_figure=why_words.cost_figure,
-        cost_title=why_words.cost_title,
-        count=words.count,
-        cost=words.cost,
-        duration=words.duration,
-        extent=words.extent,
-        fence=fence,
-        glossary_url=glossary_url,
-        function_place=why_words.function_place,
-        link=link,
-        overlap=why_words.overlap,
-        moment=layout.moment,
-        named=words.named,
-        opening=words.opening,
-        in_words=figures.unit_in_words,
-        percent=words.percent,
-        points=why_words.points,
-        prose=prose,
-        quantity=words.quantity,
-        reach=words.reach,
-        sentence=words.sentence,
-        share=why_words.share,
-        size=words.size,
-        said=opinions.said,
-        so_far=opinions.so_far,
-        standing=words.standing,
-        sureness=words.sureness,
-        threshold=words.threshold,
-        unexplained=why_words.unexplained,
-        where=words.where,
-        why_in_brief=why_words.in_brief,
-        wrap=layout.wrap,
+        {one.__name__: one for one in (cell, code, fence, glossary_url, link, prose)}
     )
     return made
+
+
+def _functions(module: ModuleType) -> dict[str, Callable[..., Any]]:
+    """The public functions of a module, each of which is a filter of templates by its name."""
+    return {
+        name: one
+        for name, one in vars(module).items()
+        if isinstance(one, FunctionType) and one.__module__ == module.__name__ and name[0] != "_"
+    }

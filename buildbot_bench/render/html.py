@@ -2,7 +2,7 @@
 
 import base64
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from functools import cache
 from statistics import median
@@ -57,14 +57,6 @@ def glossary_html() -> str:
     return environment().get_template("glossary.html").render(body=body)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ReportFragment:
-    """A report for a page that has a head of its own: the card on top, and what opens below it."""
-
-    card: str
-    sections: str
-
-
 def report_html(report: Report, pictures: Sequence[Picture] = ()) -> str:
     """The whole report as HTML; every text in it is escaped, nothing is loaded from elsewhere.
 
@@ -73,18 +65,18 @@ def report_html(report: Report, pictures: Sequence[Picture] = ()) -> str:
     return _rendered("report.html", report, pictures, _by_content_id, page=False)
 
 
-def report_page(report: Report, pictures: Sequence[Picture]) -> str:
+def report_page(report: Report) -> str:
     """The whole report as one file that holds its pictures, for a browser."""
-    return _rendered("report.html", report, pictures, held, page=True)
+    return _rendered("report.html", report, pictures_of(report), held, page=True)
 
 
-def report_fragment(report: Report, pictures: Sequence[Picture]) -> ReportFragment:
-    """The same as a part of a page; it holds its pictures and has neither scripts nor styles."""
-    card, sections = (
-        _rendered(name, report, pictures, held, page=True)
-        for name in ("report_card.html", "report_sections.html")
-    )
-    return ReportFragment(card=card, sections=sections)
+def report_fragment(report: Report) -> dict[str, str]:
+    """The card on top of a page and the sections below it, with neither scripts nor styles."""
+    drawn = pictures_of(report)
+    return {
+        part: _rendered(f"report_{part}.html", report, drawn, held, page=True)
+        for part in ("card", "sections")
+    }
 
 
 def _rendered(
@@ -95,11 +87,8 @@ def _rendered(
     *,
     page: bool,
 ) -> str:
-    return (
-        environment()
-        .get_template(name)
-        .render(report=report, setting=report.setting, pictures=pictures, source=source, page=page)
-    )
+    known = {"report": report, "setting": report.setting, "pictures": pictures, "source": source}
+    return environment().get_template(name).render(known, page=page)
 
 
 def _by_content_id(picture: Picture) -> str:
@@ -113,29 +102,22 @@ def held(picture: Picture) -> str:
 
 def comparison_page(report: ComparisonReport) -> str:
     """The whole comparison; every text in it is escaped, and nothing is loaded from elsewhere."""
-    return _comparison(report, held)[0]
+    return comparison_html(report, held)[0]
 
 
-def comparison_html(report: ComparisonReport) -> tuple[str, tuple[Picture, ...]]:
-    """The same for a mail, with the pictures that the mail is to carry."""
-    return _comparison(report, _by_content_id)
-
-
-def _comparison(
-    report: ComparisonReport, source: Callable[[Picture], str]
+def comparison_html(
+    report: ComparisonReport, source: Callable[[Picture], str] = _by_content_id
 ) -> tuple[str, tuple[Picture, ...]]:
+    """The same for a mail, with the pictures that the mail is to carry."""
     series = [(one, _picture(report, one, n)) for n, one in enumerate(measured(report))]
-    html = (
-        environment()
-        .get_template("comparison.html")
-        .render(
-            report=report,
-            headline=headline(report),
-            explanation=explanation(report),
-            table=table(report),
-            series=[(one, image_lines(one, report), picture) for one, picture in series],
-            source=source,
-        )
+    template = environment().get_template("comparison.html")
+    html = template.render(
+        report=report,
+        headline=headline(report),
+        explanation=explanation(report),
+        table=table(report),
+        series=[(one, image_lines(one, report), picture) for one, picture in series],
+        source=source,
     )
     return html, tuple(picture for _, picture in series if picture)
 
@@ -232,11 +214,6 @@ def pictures_of(report: Report) -> tuple[Picture, ...]:
     if len(report.stages) >= _FEWEST_STAGES:
         found.append(_posterior(report, step))
     return tuple(found)
-
-
-def illustrated_fragment(report: Report) -> ReportFragment:
-    """The report as a part of a page, with its pictures."""
-    return report_fragment(report, pictures_of(report))
 
 
 def history_picture(

@@ -1,118 +1,48 @@
-"""Mails by the templates of their kinds: those of search reports, and all others."""
+"""Letters, the contents of mails, by the templates of their kinds."""
 
 import hashlib
-from collections.abc import Sequence
-from datetime import datetime
-from email.message import EmailMessage
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from buildbot_bench.core.compare.model import ComparisonReport
 from buildbot_bench.core.compare.text import factor_lines, subject
 from buildbot_bench.core.compare.text import text as comparison_text
-from buildbot_bench.core.report.farm_mails import ControlRun, QuarantineReport, WeeklyReport
-from buildbot_bench.core.report.incident_mails import BreakageReport, RecoveryReport
-from buildbot_bench.core.report.model import Report
-from buildbot_bench.core.report.operator_mails import (
+from buildbot_bench.core.report.farm_mails import (
     BrokenWorkloadReport,
+    ControlRun,
     HangReport,
+    QuarantineReport,
     SilenceReport,
+    WeeklyReport,
 )
-from buildbot_bench.core.report.words import digest_subject, percent, quantity
+from buildbot_bench.core.report.harmless import harmless
+from buildbot_bench.core.report.incident_mails import BreakageReport, RecoveryReport
+from buildbot_bench.core.report.model import Report, Setting
+from buildbot_bench.core.report.words import count, percent, quantity, tag
+from buildbot_bench.core.revision import Revision
 from buildbot_bench.render.environment import environment
-from buildbot_bench.render.html import ReportFragment, comparison_html, report_html
+from buildbot_bench.render.html import comparison_html, report_html
 from buildbot_bench.render.layout import moment, wrap
-from buildbot_bench.render.mime import Envelope, Picture, parse_address, write_message
+from buildbot_bench.render.mime import Letter, Picture
 from buildbot_bench.render.text import report_text
 
 
-def compose_message(
-    report: Report,
-    *,
-    sender: str,
-    recipients: Sequence[str],
-    reply_to: str | None,
-    message_id: str,
-    date: datetime,
-    pictures: Sequence[Picture] = (),
-) -> EmailMessage:
-    """The report as a mail: a letter, HTML with all, its pictures, and all as a file of text.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DigestReport:
+    """Improvements of one farm in the order in which they were found; at least one."""
 
-    The others are those of an `Envelope`; the same ones give the same bytes. Raises UsageError for
-    what is no address, and for a header that would end its line.
-    """
-    envelope = Envelope(
-        sender=sender,
-        recipients=recipients,
-        reply_to=reply_to,
-        message_id=message_id,
-        date=date,
-        references=incident_id(report, sender=sender),
-    )
-    return write_message(
-        envelope,
-        subject=report.subject,
-        text=report_text(report, whole=False),
-        html=report_html(report, pictures),
-        pictures=pictures,
-        attached=report_text(report),
-    )
+    reports: tuple[Report, ...]
 
-
-def compose_digest(reports: Sequence[Report], envelope: Envelope) -> EmailMessage:
-    """Improvements as one mail, in the order in which they were found; at least one."""
-    return write_message(
-        envelope,
-        subject=digest_subject(reports),
-        text=digest_text(reports),
-        html=digest_html(reports),
-    )
-
-
-def compose_comparison(report: ComparisonReport, envelope: Envelope, *, page: str) -> EmailMessage:
-    """The mail of a comparison: what its factors do, then all of it; `page` is its address."""
-    html, pictures = comparison_html(report)
-    told = [wrap(line, first="* ", rest="  ") for line in factor_lines(report)]
-    parts = ["\n".join(told), f"Each boot: {page}", comparison_text(report)]
-    return write_message(
-        envelope,
-        subject=subject(report),
-        text="\n\n".join(filter(None, parts)),
-        html=html,
-        pictures=pictures,
-    )
-
-
-def incident_id(report: Report, *, sender: str) -> str:
-    """What all mails of one incident refer to, so that they stand in one thread.
-
-    An incident is a culprit on a testbed and workload, no matter which search found it. No mail has
-    this Message-ID itself: two searches may find the same, and a server drops a second copy.
-    """
-    domain = parse_address(sender).domain
-    step = report.headline
-    named = [report.old.sha, report.new.sha] if step is None else [one.sha for one in step.suspects]
-    incident = "\0".join([report.setting.testbed, report.setting.workload, *named])
-    digest = hashlib.sha256(incident.encode()).hexdigest()
-    return f"<bench.incident.{digest[:32]}@{domain}>"
-
-
-def new_message_id(report: Report, *, sender: str, date: datetime) -> str:
-    """A Message-ID for the report's one mail.
-
-    The time keeps two farms' lives apart: search numbers begin anew with an empty database.
-    """
-    domain = parse_address(sender).domain
-    return f"<bench.{report.setting.search_id}.{int(date.timestamp())}@{domain}>"
-
-
-def digest_text(reports: Sequence[Report]) -> str:
-    """All of them as text that ends in a newline; at least one, all of one farm."""
-    return environment().get_template("digest.txt").render(reports=reports)
-
-
-def digest_html(reports: Sequence[Report]) -> str:
-    """The same as one HTML document that loads nothing."""
-    return environment().get_template("digest.html").render(reports=reports)
+    @property
+    def subject(self) -> str:
+        """How many improvements, and the first; or that all are undecided."""
+        found = [report for report in self.reports if report.headline is not None]
+        if not found:
+            return f"[bench] {count(len(self.reports), 'improvement')}: no culprit yet"
+        first = found[0].subject.removeprefix(tag(""))
+        more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+        return f"[bench] {count(len(found), 'improvement')}: {first}{more}"
 
 
 Notice = (
@@ -123,6 +53,7 @@ Notice = (
     | BrokenWorkloadReport
     | BreakageReport
     | RecoveryReport
+    | DigestReport
 )
 
 _TEMPLATES: dict[type[Notice], str] = {
@@ -133,8 +64,49 @@ _TEMPLATES: dict[type[Notice], str] = {
     BrokenWorkloadReport: "workload",
     BreakageReport: "breakage",
     RecoveryReport: "recovery",
+    DigestReport: "digest",
 }
 _HEAD = "  ended (UTC)           off by  average  {}s"
+
+
+def report_letter(report: Report, pictures: Sequence[Picture] = ()) -> Letter:
+    """A search's report: what a reader needs first, HTML with all, and all as a file of text."""
+    step = report.headline
+    return Letter(
+        subject=report.subject,
+        text=report_text(report, whole=False),
+        html=report_html(report, pictures),
+        pictures=pictures,
+        attached=report_text(report),
+        thread=_thread(report.setting, step.suspects if step else (report.old, report.new)),
+    )
+
+
+def comparison_letter(report: ComparisonReport, *, page: str) -> Letter:
+    """A comparison: what its factors do, then all of it; `page` is its address."""
+    html, pictures = comparison_html(report)
+    told = [wrap(line, first="* ", rest="  ") for line in factor_lines(report)]
+    parts = ["\n".join(told), f"Each boot: {page}", comparison_text(report)]
+    text = "\n\n".join(filter(None, parts))
+    return Letter(subject=subject(report), text=text, html=html, pictures=pictures)
+
+
+def notice_letter(notice: Notice, pictures: Sequence[Picture] = ()) -> Letter:
+    """All other mails, without what strangers may have written into them."""
+    notice = harmless(notice)
+    return Letter(
+        subject=notice.subject,
+        text=notice_text(notice),
+        html=notice_html(notice, pictures),
+        pictures=pictures,
+        thread=_thread(notice, notice.suspects) if isinstance(notice, BreakageReport) else "",
+    )
+
+
+def _thread(place: Setting | BreakageReport, commits: Iterable[Revision]) -> str:
+    """An incident: commits on a testbed and workload, no matter which search found them."""
+    named = [place.testbed, place.workload, *(one.sha for one in commits)]
+    return hashlib.sha256("\0".join(named).encode()).hexdigest()[:32]
 
 
 def notice_text(notice: Notice) -> str:
@@ -147,25 +119,11 @@ def notice_html(notice: Notice, pictures: Sequence[Picture] = ()) -> str:
     return _rendered(f"{_TEMPLATES[type(notice)]}.html", notice, pictures=pictures)
 
 
-def compose_notice(
-    notice: Notice, envelope: Envelope, pictures: Sequence[Picture] = ()
-) -> EmailMessage:
-    """The whole mail."""
-    return write_message(
-        envelope,
-        subject=notice.subject,
-        text=notice_text(notice),
-        html=notice_html(notice, pictures),
-        pictures=pictures,
-    )
-
-
-def breakage_fragment(report: BreakageReport) -> ReportFragment:
-    """A breakage as a part of a page: the card on top, and what opens below it."""
-    return ReportFragment(
-        card=_rendered("breakage_card.html", report, page=True),
-        sections=_rendered("breakage_sections.html", report, page=True),
-    )
+def breakage_fragment(report: BreakageReport) -> dict[str, str]:
+    """A breakage as a part of a page, as `report_fragment` is one of a report."""
+    return {
+        part: _rendered(f"breakage_{part}.html", report, page=True) for part in ("card", "sections")
+    }
 
 
 def _rendered(template: str, notice: Notice, **others: Any) -> str:

@@ -40,11 +40,28 @@ _ASCII_POLICY = _POLICY.clone(max_line_length=200)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Letter:
+    """What a mail says: the text, the HTML with the same content, the pictures that it shows.
+
+    What is `attached` is a file of text, report.txt. `thread` tells incidents apart: all mails of
+    one stand in one thread.
+    """
+
+    subject: str
+    text: str
+    html: str
+    pictures: Sequence[Picture] = ()
+    attached: str = ""
+    thread: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Envelope:
     """Who writes to whom, and when.
 
     `sender`, `recipients` and `reply_to` are addresses with or without a name; `message_id` and
-    the `references` have their angle brackets; `in_reply_to` is the mail that this one answers.
+    the `references`, if others than the letter's thread, have their angle brackets; `in_reply_to`
+    is the mail that this one answers.
     """
 
     sender: str
@@ -56,33 +73,25 @@ class Envelope:
     in_reply_to: str = ""
 
 
-def write_message(
-    envelope: Envelope,
-    *,
-    subject: str,
-    text: str,
-    html: str,
-    pictures: Sequence[Picture] = (),
-    attached: str = "",
-) -> EmailMessage:
-    """The mail: the text first, then the HTML with the same content, beside them the pictures.
+def write_message(letter: Letter, envelope: Envelope) -> EmailMessage:
+    """The mail; the same arguments give the same bytes.
 
-    What is `attached` is a file of text, report.txt. The same arguments give the same bytes.
+    Raises UsageError for what is no address, and for a header that would end its line.
     """
     message = EmailMessage(policy=_POLICY)
     try:
-        _address(message, envelope, subject)
+        _address(message, envelope, letter)
     except ValueError as error:
         raise UsageError(f"a mail's header cannot be written: {error}") from error
-    body: MIMEPart = MIMEPart(policy=_POLICY) if attached else message
-    if pictures:
-        _relate(body, _alternatives(MIMEPart(policy=_POLICY), text, html), pictures)
+    body: MIMEPart = MIMEPart(policy=_POLICY) if letter.attached else message
+    if letter.pictures:
+        _relate(body, _alternatives(MIMEPart(policy=_POLICY), letter), letter.pictures)
     else:
-        _alternatives(body, text, html)
-    if attached:
-        message.make_mixed(_boundary(str(body.get_boundary()), attached))
+        _alternatives(body, letter)
+    if letter.attached:
+        message.make_mixed(_boundary(str(body.get_boundary()), letter.attached))
         message.attach(body)  # type: ignore[arg-type] # typeshed forgets that parts are no messages
-        message.attach(_file(attached))  # type: ignore[arg-type]
+        message.attach(_file(letter.attached))  # type: ignore[arg-type]
     if "MIME-Version" not in message:
         message["MIME-Version"] = "1.0"
     if all(str(value).isascii() for value in message.values()):
@@ -110,9 +119,9 @@ def parse_address(text: str) -> Address:
     return address
 
 
-def _address(message: EmailMessage, envelope: Envelope, subject: str) -> None:
+def _address(message: EmailMessage, envelope: Envelope, letter: Letter) -> None:
     sender = parse_address(envelope.sender)
-    message["Subject"] = subject
+    message["Subject"] = letter.subject
     message["From"] = sender
     message["To"] = [parse_address(recipient) for recipient in envelope.recipients]
     if envelope.reply_to:
@@ -123,16 +132,19 @@ def _address(message: EmailMessage, envelope: Envelope, subject: str) -> None:
         message["In-Reply-To"] = envelope.in_reply_to
     if envelope.references:
         message["References"] = envelope.references
+    elif letter.thread:
+        # No mail has this Message-ID: two searches may find the same, and servers drop doubles.
+        message["References"] = f"<bench.incident.{letter.thread}@{sender.domain}>"
     message["List-Id"] = f"Buildbot Bench <bench.{sender.domain}>"
     message["Auto-Submitted"] = "auto-generated"
     message["Precedence"] = "bulk"
 
 
-def _alternatives(part: MIMEPart, text: str, html: str) -> MIMEPart:
-    """Make a part of the report twice: who shows no HTML shows the text."""
-    part.set_content(text, cte="quoted-printable")
-    part.add_alternative(html, subtype="html", cte="quoted-printable")
-    part.set_boundary(_boundary(text, html))
+def _alternatives(part: MIMEPart, letter: Letter) -> MIMEPart:
+    """Make a part of the letter twice: who shows no HTML shows the text."""
+    part.set_content(letter.text, cte="quoted-printable")
+    part.add_alternative(letter.html, subtype="html", cte="quoted-printable")
+    part.set_boundary(_boundary(letter.text, letter.html))
     return part
 
 

@@ -8,7 +8,7 @@ from buildbot_bench.core.judge.model import Said, Settled
 from buildbot_bench.core.model.noise import Noise
 from buildbot_bench.core.report.compose import compose
 from buildbot_bench.core.report.context import Context
-from buildbot_bench.core.report.marked import describe_marks
+from buildbot_bench.core.report.opinions import describe_marks
 from buildbot_bench.render.html import report_html, report_markdown
 from buildbot_bench.render.text import report_text
 from tests.fakes import reports

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from email import message_from_bytes, policy
 
-from buildbot_bench.render.message import compose_message
+from buildbot_bench.render.message import report_letter
+from buildbot_bench.render.mime import Envelope, write_message
 from tests.fakes import reports
 
 SINK = (sys.executable, "-m", "buildbot_bench.demo.smtp_sink")
@@ -29,13 +30,15 @@ def sink(directory) -> Iterator[tuple[subprocess.Popen, int]]:
 
 
 def a_report() -> bytes:
-    return compose_message(
-        reports.hostile(),
-        sender="bench@example.org",
-        recipients=["ann@example.org"],
-        reply_to=None,
-        message_id="<1@example.org>",
-        date=datetime(2026, 11, 21, tzinfo=UTC),
+    return write_message(
+        report_letter(reports.hostile()),
+        Envelope(
+            sender="bench@example.org",
+            recipients=["ann@example.org"],
+            reply_to=None,
+            message_id="<1@example.org>",
+            date=datetime(2026, 11, 21, tzinfo=UTC),
+        ),
     ).as_bytes()
 
 

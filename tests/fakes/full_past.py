@@ -364,7 +364,7 @@ async def _mails(past: Past) -> None:
     }
     searches = await store.searches()
     for search, state in zip(searches, ReportState, strict=False):
-        row = await store.add_report(search.id, now=past.farm.now(), **mail)
+        row = await store.add_mail(f"search:{search.id}", now=past.farm.now(), **mail)
         await store.change(row, state=state, last_error=HOSTILE)
     await store.add_mail("quarantine:1", now=past.farm.now(), **mail)
 

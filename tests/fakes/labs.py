@@ -3,17 +3,15 @@
 from dataclasses import replace
 
 from buildbot_bench.core.report.farm_mails import (
+    BrokenWorkloadReport,
     ControlRun,
+    HangReport,
     QuarantineReport,
+    SilenceReport,
     TestbedWeek,
     WeeklyReport,
 )
 from buildbot_bench.core.report.harmless import harmless
-from buildbot_bench.core.report.operator_mails import (
-    BrokenWorkloadReport,
-    HangReport,
-    SilenceReport,
-)
 from tests.fakes.reports import HOSTILE
 
 DAY_S = 86400.0

@@ -8,7 +8,8 @@ import pytest
 from buildbot_bench.core.json_model import to_json
 from buildbot_bench.core.metric import Metric
 from buildbot_bench.render.html import pictures_of, report_html, report_markdown
-from buildbot_bench.render.message import compose_message
+from buildbot_bench.render.message import report_letter
+from buildbot_bench.render.mime import Envelope, write_message
 from buildbot_bench.render.text import report_text
 from tests.fakes import reports
 
@@ -44,13 +45,15 @@ def test_the_first_sentence_says_what_became_worse_and_nothing_of_packets(report
 
 
 def test_the_whole_mail_of_a_farm_reads_as_agreed(golden):
-    mail = compose_message(
-        SLOWER_TWICE,
-        sender="Buildbot Bench <bench@example.org>",
-        recipients=["library@example.org"],
-        reply_to=None,
-        message_id="<bench.search.12.1795220184@example.org>",
-        date=datetime(2026, 11, 21, 0, 16, 24, tzinfo=UTC),
+    mail = write_message(
+        report_letter(SLOWER_TWICE),
+        Envelope(
+            sender="Buildbot Bench <bench@example.org>",
+            recipients=["library@example.org"],
+            reply_to=None,
+            message_id="<bench.search.12.1795220184@example.org>",
+            date=datetime(2026, 11, 21, 0, 16, 24, tzinfo=UTC),
+        ),
     )
     golden("mail/command.eml", mail.as_bytes().decode("ascii").replace("\r\n", "\n"))
     whole = [mail.get_body(("html",)), *mail.iter_attachments()]

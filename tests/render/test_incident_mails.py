@@ -42,10 +42,10 @@ def test_the_mail_of_the_end_has_the_address_of_the_commit_that_mended_it():
 
 def test_the_page_has_what_the_mail_has_and_sections_that_open():
     parts = breakage_fragment(breakages.panic())
-    assert f'<a href="{COMMIT}">commit</a>' in parts.card
-    assert '<a href="https://reviews.freebsd.org/D8526">review D8526</a>' in parts.card
-    assert "panic: page fault" in parts.sections
-    assert parts.sections.count("<details") == 3
+    assert f'<a href="{COMMIT}">commit</a>' in parts["card"]
+    assert '<a href="https://reviews.freebsd.org/D8526">review D8526</a>' in parts["card"]
+    assert "panic: page fault" in parts["sections"]
+    assert parts["sections"].count("<details") == 3
     assert "<details" not in notice_html(breakages.panic())
 
 
@@ -53,7 +53,7 @@ def test_no_stranger_writes_html_or_addresses():
     hostile = dict.fromkeys(("farm", "workload", "reason", "console", "operator"), labs.HOSTILE)
     report = breakages.panic(**hostile, links=HOSTILE_LINKS, url="javascript:alert(1)", reviews=())
     parts = breakage_fragment(report)
-    for html in (parts.card, parts.sections, notice_html(report)):
+    for html in (parts["card"], parts["sections"], notice_html(report)):
         assert "<script" not in html
         assert "href" not in html
     assert "href" not in notice_html(

@@ -12,11 +12,11 @@ from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.legible import display_width
 from buildbot_bench.render.layout import WIDTH
 from buildbot_bench.render.message import (
-    compose_notice,
     notice_html,
+    notice_letter,
     notice_text,
 )
-from buildbot_bench.render.mime import Envelope, Picture
+from buildbot_bench.render.mime import Envelope, Picture, write_message
 from buildbot_bench.render.plots.canvas import Format
 from buildbot_bench.render.plots.history import control
 from tests.fakes import labs
@@ -30,11 +30,15 @@ ENVELOPE = Envelope(
 )
 
 
+def composed(notice, pictures=()):
+    return write_message(notice_letter(notice, pictures), ENVELOPE)
+
+
 def test_a_testbed_out_of_control_reads_as_agreed(golden):
     lab = labs.leapt()
     golden("mail/quarantine.txt", notice_text(lab))
     golden("mail/quarantine.html", notice_html(lab))
-    content = compose_notice(lab, ENVELOPE).as_bytes().decode("ascii")
+    content = composed(lab).as_bytes().decode("ascii")
     golden("mail/quarantine.eml", content.replace("\r\n", "\n"))
 
 
@@ -50,14 +54,14 @@ def test_a_week_reads_as_agreed(golden):
 
 def test_a_week_says_in_its_subject_who_is_held():
     subject = "[bench] alive: 432 iterations, 3 mails; in quarantine: c2558"
-    assert compose_notice(labs.week(), ENVELOPE)["Subject"] == subject
+    assert notice_letter(labs.week()).subject == subject
 
 
 def test_a_silent_testbed_reads_as_agreed(golden):
     golden("mail/silence.txt", notice_text(labs.silence()))
     golden("mail/silence.html", notice_html(labs.silence()))
     subject = "[bench] apu2 has measured nothing for 26 hours; 12 requests wait"
-    assert compose_notice(labs.silence(), ENVELOPE)["Subject"] == subject
+    assert notice_letter(labs.silence()).subject == subject
 
 
 def test_a_testbed_that_never_measured_is_told_without_a_last_boot():
@@ -94,7 +98,7 @@ def test_a_master_that_hung_reads_as_agreed(golden):
     golden("mail/hang.txt", notice_text(labs.hang()))
     golden("mail/hang.html", notice_html(labs.hang()))
     subject = "[bench] netlab: the master did not answer for 60 s, and was started again"
-    assert compose_notice(labs.hang(), ENVELOPE)["Subject"] == subject
+    assert notice_letter(labs.hang()).subject == subject
     hostile = labs.hang(farm=labs.HOSTILE, what=labs.HOSTILE)
     assert "<script" not in notice_html(hostile)
     assert not any(character in notice_text(hostile) for character in "\x1b\x07\u202e")
@@ -104,10 +108,10 @@ def test_a_broken_workload_reads_as_agreed(golden):
     report = labs.broken_workload()
     golden("mail/workload.txt", notice_text(report))
     golden("mail/workload.html", notice_html(report))
-    content = compose_notice(report, ENVELOPE).as_bytes().decode("ascii")
+    content = composed(report).as_bytes().decode("ascii")
     golden("mail/workload.eml", content.replace("\r\n", "\n"))
     subject = "[bench] forwarding is broken on apu2: r311848 and r311852 fail alike"
-    assert compose_notice(report, ENVELOPE)["Subject"] == subject
+    assert notice_letter(report).subject == subject
 
 
 def test_two_ends_that_never_worked_are_told_without_a_last_value():
@@ -150,7 +154,7 @@ def test_the_html_shows_the_chart_that_the_mail_carries():
     png = control(shown, title="apu2")
     assert png == control(shown, title="apu2")
     picture = Picture(name="control.png", png=png, alternative="the control chart of apu2")
-    mail = compose_notice(labs.leapt(), ENVELOPE, [picture])
+    mail = composed(labs.leapt(), [picture])
     assert f"cid:{picture.content_id}" in mail.get_body(("html",)).get_content()
     assert [part.get_content_type() for part in mail.iter_attachments()] == ["image/png"]
     assert b"out of control" in control(shown, title="apu2", form=Format.SVG)

@@ -16,7 +16,7 @@ from buildbot_bench.core.report.model import ProbeRecord
 from buildbot_bench.core.report.opinions import Opinion, TrackRecord
 from buildbot_bench.core.report.words import duration
 from buildbot_bench.render.environment import environment, glossary_url
-from buildbot_bench.render.html import report_fragment, report_html
+from buildbot_bench.render.html import pictures_of, report_fragment, report_html
 from buildbot_bench.render.layout import WIDTH, moment, wrap
 from buildbot_bench.render.mime import Picture
 from buildbot_bench.render.text import report_text
@@ -268,14 +268,14 @@ def test_an_address_that_is_none_of_the_web_is_no_link():
 @pytest.mark.parametrize("name", MADE)
 def test_a_page_says_what_the_mail_says_in_a_card_and_sections_that_open(name):
     report = MADE[name]()
-    picture = Picture(name="boots.png", png=b"\x89", alternative='"><script>')
-    parts = report_fragment(report, [picture])
-    page, mail = Outline(parts.card + parts.sections), Outline(report_html(report))
+    parts = report_fragment(report)
+    page, mail = Outline(parts["card"] + parts["sections"]), Outline(report_html(report))
     assert page.open == []
     assert page.tags - mail.tags <= {"details", "summary", "dl", "dt", "dd", "img", "div"}
     assert page.attributes - mail.attributes <= {"open", "src", "alt", "class"}
     said = " ".join(page.text.split())
     for sentence in (*report.summary, *report.reproduce, report.disclaimer):
         assert " ".join(sentence.split()) in said
-    assert 'src="data:image/png;base64,iQ=="' in parts.card
-    assert "<script" not in parts.card + parts.sections
+    whole = parts["card"] + parts["sections"]
+    assert whole.count('src="data:image/png;base64,') == len(pictures_of(report))
+    assert "<script" not in whole

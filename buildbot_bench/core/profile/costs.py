@@ -6,12 +6,9 @@ from dataclasses import dataclass
 from math import copysign, hypot, sqrt
 
 from buildbot_bench.core.profile.model import Profile, Stack
-from buildbot_bench.core.profile.symbols import restore_callers
+from buildbot_bench.core.profile.symbols import FunctionChange, restore_callers
 
 _NS_PER_S = 1e9
-# Hundreds of functions are compared at once: at three standard errors about one in 400 that did
-# not change still seems to have.
-_SURE_ERRORS = 3.0
 _MOST_CALLERS = 3
 # A caller is named when the calls from there carry this part of the function's change.
 _CARRIES = 0.5
@@ -31,29 +28,14 @@ class Priced:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class CostChange:
-    """A function's own cost per packet in an old and a new capture.
+class CostChange(FunctionChange):
+    """A function's own cost per packet.
 
-    `error` is the standard error of the difference that sampling alone makes, 0 where nothing was
-    sampled. `callers`, the nearest first, are those of the calls that carry most of the change;
-    none where no caller does.
+    `callers`, the nearest first, are those of the calls that carry most of the change; none where
+    no caller does.
     """
 
-    name: str
-    old: float
-    new: float
-    error: float = 0.0
     callers: tuple[str, ...] = ()
-
-    @property
-    def delta(self) -> float:
-        """New less old."""
-        return self.new - self.old
-
-    @property
-    def beyond_chance(self) -> bool:
-        """Whether the difference is more than sampling explains."""
-        return abs(self.delta) > _SURE_ERRORS * self.error
 
 
 def price(

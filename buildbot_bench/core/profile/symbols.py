@@ -85,28 +85,35 @@ class Cycles(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ShareChange:
-    """A function's fraction of the busy cycles in an old and a new capture.
+class FunctionChange:
+    """What a function took in an old and a new capture.
 
-    `error` is the standard error of their difference that stems from sampling alone, two
-    binomial proportions' (sqrt(p(1-p)/n + q(1-q)/m)). What differs from boot to boot is not in
-    it: that needs several captures.
+    `error` is the standard error of the difference that sampling alone makes, 0 where nothing was
+    sampled. What differs from boot to boot is not in it: that needs several captures.
     """
 
     name: str
     old: float
     new: float
-    error: float
+    error: float = 0.0
 
     @property
     def delta(self) -> float:
-        """New less old, as a fraction of the busy cycles."""
+        """New less old."""
         return self.new - self.old
 
     @property
     def beyond_chance(self) -> bool:
         """Whether the difference is more than sampling explains."""
         return abs(self.delta) > _SURE_ERRORS * self.error
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ShareChange(FunctionChange):
+    """A function's fraction of the busy cycles.
+
+    `error` is two binomial proportions' (sqrt(p(1-p)/n + q(1-q)/m)).
+    """
 
 
 def top_symbols(profile: Profile, *, limit: int = 20) -> tuple[tuple[str, float], ...]:

@@ -139,8 +139,9 @@ def _row(series: SeriesSamples, step: StepReport, old: int, new: int, setting: S
             new=step.new.label,
             commits=new - old,
         )
-    before = _nearest(sorted(_up_to(series.samples, old), key=lambda sample: -sample.position))
-    after = _nearest(sorted(_from(series.samples, new), key=lambda sample: sample.position))
+    known = sorted((s for s in series.samples if s.values), key=lambda sample: sample.position)
+    before = _nearest([sample for sample in reversed(known) if sample.position <= old])
+    after = _nearest([sample for sample in known if sample.position >= new])
     try:
         held = ministat.compare(_values(before), _values(after), confidence=setting.confidence)
     except UsageError:  # too few values on a side, or none that a t-test can take
@@ -163,14 +164,6 @@ def _reach(effect: float, error: float, significant: bool, min_effect: float) ->
     if not is_change(abs(effect) + error, min_effect):
         return Reach.UNCHANGED
     return Reach.UNCLEAR
-
-
-def _up_to(samples: Iterable[Sample], position: int) -> Iterator[Sample]:
-    return (sample for sample in samples if sample.values and sample.position <= position)
-
-
-def _from(samples: Iterable[Sample], position: int) -> Iterator[Sample]:
-    return (sample for sample in samples if sample.values and sample.position >= position)
 
 
 def _nearest(ordered: Sequence[Sample]) -> list[Sample]:

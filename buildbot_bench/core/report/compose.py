@@ -38,8 +38,6 @@ from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.core.sample import Sample
 from buildbot_bench.core.search import Answer
 
-_NAME_COLUMNS = 40
-
 
 def compose(
     *,
@@ -114,7 +112,7 @@ def _finding(
     steps = with_expected(found, between, known.expected)
     headline = find_headline(steps)
     kind = kind_of(answer, error=setting.error)
-    reason = harmless_reason(answer.reason)
+    reason = long_line(answer.reason)  # of a failed search, the lab's own words with a path
     better = setting.metric.higher_is_better
     slopes = tuple(describe_slopes(between, answer, higher_is_better=better))
     ends = contrast_ends(between, values, setting)
@@ -122,7 +120,7 @@ def _finding(
         summary = words.what_changed(headline, setting), words.how_sure(headline, between, setting)
         if headline.expected_by:
             what, sure = summary
-            summary = what, f"{sure} {words.expected(headline)}"
+            summary = what, f"{sure} {headline.expected_by} marked this change as expected."
     else:
         what = _without_culprit(kind, slopes, ends, between, setting)
         summary = what, words.sentence(reason)
@@ -209,11 +207,6 @@ def _commands(
     searches = [["bench-bisect", old.label, new.label, *where] for old, new in pairs]
     figures = ["bench-bisect", "--follow", str(setting.search_id), "--json"]
     return tuple(shlex.join(command) for command in (*dict.fromkeys(map(tuple, searches)), figures))
-
-
-def harmless_reason(reason: str) -> str:
-    """Why an answer is what it is; of a search that failed, the lab's own words with a path."""
-    return long_line(reason)
 
 
 def harmless_lines(lines: Sequence[str]) -> tuple[str, ...]:

@@ -1,10 +1,11 @@
 """Evidence beyond a search's own samples, at positions relative to the range's old end (0)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from buildbot_bench.core.incident.confirmation import Standing
 from buildbot_bench.core.json_model import Count
+from buildbot_bench.core.metric import Metric, NoiseClass
 from buildbot_bench.core.report.opinions import NOBODY_SPOKE, Opinion, TrackRecord
 from buildbot_bench.core.report.stated import NOTHING_STATED, StatedChanges
 from buildbot_bench.core.report.why import Captures
@@ -117,3 +118,14 @@ class Context:
 
 
 NO_CONTEXT = Context()
+
+NOT_HEEDED = "one: the build does not heed BENCH_IMAGE"
+"""The link order of builds of which a further one came out as the first."""
+
+
+def one_layout(metric: Metric, why: str, randomised: Iterable[str | None]) -> str:
+    """As `Context.one_layout` has it; `randomised` is what the runs said, `why` of the builds."""
+    if metric.noise is NoiseClass.EXACT:
+        return "what is counted does not depend on the link order; there is one of each revision"
+    each = " or ".join(sorted({said for said in randomised if said})) or "nothing"
+    return f"the link order was not varied ({why}); randomised for each run: {each}"

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from buildbot_bench.core.legible import LINE_COLUMNS, MESSAGE_COLUMNS, one_line, several_lines
 from buildbot_bench.core.links import Links
+from buildbot_bench.core.report.model import Report
 from buildbot_bench.core.revision import Revision
 
 _NAME_COLUMNS = 40
@@ -24,7 +25,7 @@ _Any = TypeVar("_Any")
 def harmless(report: _Any) -> _Any:
     """The same dataclass with each text in it, and in what it holds, made harmless by its name.
 
-    Templates of links are bench.yml's own.
+    Templates of links are bench.yml's own; a report was made so when it was composed.
     """
     return replace(
         report,  # type: ignore[type-var]
@@ -39,7 +40,7 @@ def _cleaned(name: str, value: Any) -> Any:
     match value:
         case str() if name in _SEVERAL_LINES:
             return several_lines(value[-_SEVERAL_LINES[name] :])
-        case Enum() | Links():
+        case Enum() | Links() | Report():
             return value
         case str():
             return one_line(value, columns=_COLUMNS.get(name, LINE_COLUMNS))

@@ -1,6 +1,7 @@
-"""People's opinions on reports, and the share of named culprits that people confirmed."""
+"""People's opinions on reports and changes, and the share of culprits that people confirmed."""
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -8,6 +9,8 @@ from scipy.special import ndtri
 
 from buildbot_bench.core.figures import count, whole_percent
 from buildbot_bench.core.json_model import Count, Share, in_json
+from buildbot_bench.core.judge.model import Said, Settled
+from buildbot_bench.core.model.noise import Noise
 
 
 class OpinionKind(StrEnum):
@@ -95,3 +98,34 @@ def said(opinion: Opinion) -> str:
         OpinionKind.AGAIN: "to measure again",
     }
     return f"{opinion.author} marked it as {what[opinion.kind]}."
+
+
+def describe_marks(
+    settled: Sequence[Settled],
+    labels: Mapping[int, str],
+    spread: tuple[Noise, Noise],
+    *,
+    workload: str,
+    testbed: str,
+) -> tuple[str, ...]:
+    """One sentence for each change that somebody marked, in their order.
+
+    `labels` are the names of the commits at the changes' positions, `spread` is the series' noise
+    without the marks and with them.
+    """
+    return tuple(
+        _sentence(one, labels.get(one.began, f"#{one.began}"), spread, f"{workload} on {testbed}")
+        for one in settled
+        if one.said is not None
+    )
+
+
+def _sentence(one: Settled, label: str, spread: tuple[Noise, Noise], series: str) -> str:
+    by = f" by {one.author}" if one.author else ""
+    if one.said is Said.EXPECTED:
+        return f"{label} was marked as expected{by}. Later commits are compared with its level."
+    without, given = (f"{100 * noise.sigma_build:.2f} %" for noise in spread)
+    return (
+        f"{label} was marked as noise{by}. The spread of builds of {series} is {given} with it "
+        f"and {without} without it."
+    )

@@ -158,21 +158,6 @@ def failed_subject(report: Report) -> str:
     )
 
 
-def expected(step: StepReport) -> str:
-    """The sentence on a step that is known; empty where nobody expected it."""
-    return f"{step.expected_by} marked this change as expected." if step.expected_by else ""
-
-
-def digest_subject(reports: Sequence[Report]) -> str:
-    """The subject of a digest: how many improvements, and the first; or that all are undecided."""
-    found = [report for report in reports if report.headline is not None]
-    if not found:
-        return f"[bench] {count(len(reports), 'improvement')}: no culprit yet"
-    first = found[0].subject.removeprefix(tag(""))
-    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
-    return f"[bench] {count(len(found), 'improvement')}: {first}{more}"
-
-
 def what_changed(step: StepReport, setting: Setting) -> str:
     """The first sentences of a culprit: who changed what, where, by how much, from what to what."""
     suspects = step.suspects

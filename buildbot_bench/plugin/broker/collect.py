@@ -1,11 +1,12 @@
 """The collection of requests that ended, and the repetition of lost ones."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from buildbot.data.resultspec import Filter
 
 from buildbot_bench.api.states import ProbeState
+from buildbot_bench.core.evidence import MAX_FRUITLESS
 from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.plugin.broker.ask import ask_probe
@@ -161,3 +162,21 @@ class Collector:
             await self._farm.change(image, state=ImageState.WANTED, attempt=0)
         elif image.state == ImageState.FAILED:
             await self._lose(probe, image.reason or "the builders fail")
+
+
+async def why_fruitless(farm: Farm, probes: Sequence[ProbeRow], *telling: FailureKind) -> str:
+    """Why the last probes gave nothing to go on from; empty when one of them did.
+
+    Failures of the kinds `telling` are something to go on from. Without this the same evidence
+    would ask for the same probe for ever.
+    """
+    recent = probes[-MAX_FRUITLESS:]
+    if len(recent) < MAX_FRUITLESS:
+        return ""
+    why = ""
+    for probe in recent:
+        rows = await farm.store.iterations_of_probe(probe.id)
+        if probe.failure_kind in telling or any(row.value is not None for row in rows):
+            return ""
+        why = probe.failure or next((row.failure for row in rows if row.failure), "") or why
+    return why or "the lab gave no values"

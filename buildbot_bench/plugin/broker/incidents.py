@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from buildbot_bench.api.states import SearchState
-from buildbot_bench.core.evidence import MAX_FRUITLESS, is_alike, relinks_among
+from buildbot_bench.core.evidence import is_alike, relinks_among
 from buildbot_bench.core.incident.confirmation import (
     Confirmation,
     Standing,
@@ -17,6 +17,7 @@ from buildbot_bench.core.search import Evidence, SearchPolicy, Step
 from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.plugin.broker import ask
 from buildbot_bench.plugin.broker.alarms import search_of
+from buildbot_bench.plugin.broker.collect import why_fruitless
 from buildbot_bench.plugin.db.finding_rows import IncidentSeriesRow, RaisedAlarm, SearchRow
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
 from buildbot_bench.plugin.db.states import OPEN_PROBES, ProbeReason
@@ -73,7 +74,7 @@ class Incidents:
         held = await held_testbeds(self._farm)
         if member.testbed in held or any(probe.state in OPEN_PROBES for probe in probes):
             return
-        if why := await self._why_fruitless(probes[-MAX_FRUITLESS:]):
+        if why := await why_fruitless(self._farm, probes):
             await self._end(member, Standing.UNCLEAR, why)
             return
         least = self._farm.workflow.min_effect_on(member.testbed)
@@ -172,18 +173,6 @@ class Incidents:
             for probe in await self._farm.store.probes_of_search(member.search_id)
             if is_of(member, probe.testbed, probe.workload) and probe.reason is ProbeReason.CONFIRM
         ]
-
-    async def _why_fruitless(self, recent: list[ProbeRow]) -> str:
-        """Why the last probes gave nothing to go on from; empty when one of them did."""
-        if len(recent) < MAX_FRUITLESS:
-            return ""
-        why = ""
-        for probe in recent:
-            rows = await self._farm.store.iterations_of_probe(probe.id)
-            if any(row.value is not None for row in rows):
-                return ""
-            why = probe.failure or next((row.failure for row in rows if row.failure), "") or why
-        return why or "the lab gave no values"
 
 
 def is_slope_alone(search: SearchRow, member: IncidentSeriesRow) -> bool:

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 from buildbot_bench.api.states import SearchState
-from buildbot_bench.core.evidence import MAX_FRUITLESS
 from buildbot_bench.core.report.model import ReportKind
 from buildbot_bench.core.report.steps import kind_of
 from buildbot_bench.core.search import Answer, Measure, meanwhile, plan
@@ -16,6 +15,7 @@ from buildbot_bench.plugin.broker.ask import (
     is_built,
     places_of,
 )
+from buildbot_bench.plugin.broker.collect import why_fruitless
 from buildbot_bench.plugin.broker.news import News
 from buildbot_bench.plugin.broker.second_opinions import ask_second_opinion
 from buildbot_bench.plugin.db.finding_rows import SearchRow
@@ -98,7 +98,7 @@ class Searching:
             await self._next(search, probes)
 
     async def _next(self, search: SearchRow, probes: list[ProbeRow]) -> None:
-        if why := await self._why_fruitless(probes[-MAX_FRUITLESS:]):
+        if why := await why_fruitless(self._farm, probes, FailureKind.UNTESTABLE):
             await self._end(search, SearchState.FAILED, detail=why)
             return
         if not await self._looked_for_prebuilt(search):
@@ -182,22 +182,6 @@ class Searching:
         """
         question = inputs.range.n, inputs.evidence, inputs.costs, inputs.policy
         return known(plan, *question, then=self._farm.wake)
-
-    async def _why_fruitless(self, recent: list[ProbeRow]) -> str:
-        """Why the last probes gave nothing to go on from; empty when one of them did.
-
-        Without this the same evidence would ask for the same probe for ever.
-        """
-        if len(recent) < MAX_FRUITLESS:
-            return ""
-        why = ""
-        for probe in recent:
-            rows = await self._farm.store.iterations_of_probe(probe.id)
-            untestable = probe.failure_kind == FailureKind.UNTESTABLE
-            if untestable or any(row.value is not None for row in rows):
-                return ""
-            why = probe.failure or next((row.failure for row in rows if row.failure), "") or why
-        return why or "the lab gave no values"
 
     async def _cancel(self, search: SearchRow, probes: list[ProbeRow]) -> None:
         await cancel_probes(self._farm, probes, f"search {search.id} was cancelled")

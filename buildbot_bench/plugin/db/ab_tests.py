@@ -16,6 +16,7 @@ from buildbot_bench.plugin.db.ab_test_rows import (
     AbTestVariant,
     NewAbTest,
 )
+from buildbot_bench.plugin.db.outbox import has_no_mail
 from buildbot_bench.plugin.db.quarantines import in_doubt
 from buildbot_bench.plugin.db.rows import ImageRow, IterationRow, PatchRow
 from buildbot_bench.plugin.db.schema import (
@@ -26,7 +27,6 @@ from buildbot_bench.plugin.db.schema import (
     ITERATION,
     PATCH,
     PROBE,
-    REPORT,
     SEARCH,
 )
 from buildbot_bench.plugin.db.sql import (
@@ -195,19 +195,13 @@ def scheduled_ab_tests(conn: sa.Connection, requester: str, prefix: str) -> list
     return _with_variants(conn, query.order_by(AB_TEST.c.id.desc()))
 
 
-# How the keys of the mails of comparisons begin.
-COMPARISON_KEY = "comparison:"
-
-
 def untold_ab_tests(conn: sa.Connection, ended_since: float) -> list[AbTestRow]:
     """Those of bench.yml that ended since then by themselves and have no mail, oldest first."""
-    key = sa.literal(COMPARISON_KEY) + sa.cast(AB_TEST.c.id, sa.Text)
-    written = sa.select(REPORT.c.id).where(REPORT.c.key == key)
     query = sa.select(AB_TEST).where(
         AB_TEST.c.key.is_not(None),
         AB_TEST.c.state.in_([AbTestState.DONE, AbTestState.UNTESTABLE, AbTestState.FAILED]),
         AB_TEST.c.ended_at >= ended_since,
-        ~written.exists(),
+        has_no_mail("comparison", AB_TEST),
     )
     return _with_variants(conn, query.order_by(AB_TEST.c.id))
 

@@ -1,34 +1,35 @@
 """Queries on mails and notices, each stored once and then delivered, and on marks of people."""
 
-from collections.abc import Collection, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import sqlalchemy as sa
 
 from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.incident.confirmation import Standing
 from buildbot_bench.core.revision import Revision
+from buildbot_bench.plugin.db.columns import table_of
 from buildbot_bench.plugin.db.finding_rows import MarkRow, NoticeRow, ReportRow, SearchRow
 from buildbot_bench.plugin.db.schema import INCIDENT_SERIES, JUDGEMENT, MARK, NOTICE, REPORT, SEARCH
 from buildbot_bench.plugin.db.sql import change, ensure, fetch_all
 from buildbot_bench.plugin.db.states import UNSENT, MarkKind, ReportState, SearchKind, SearchReason
 
+P = ParamSpec("P")
+Sent = TypeVar("Sent", ReportRow, NoticeRow)
+
 # The kind of a notice that is withheld.
 NOTHING_TO_SAY = "none"
 
 
-def add_report(conn: sa.Connection, /, search_id: int, *, now: float, **mail: Any) -> ReportRow:
-    """The report of a search, due from now on; a known one stays as it was first written."""
-    return add_mail(conn, f"search:{search_id}", search_id=search_id, now=now, **mail)
-
-
 def add_mail(conn: sa.Connection, /, key: str, *, now: float, **mail: Any) -> ReportRow:
-    """The mail about what the key names, as `add_report` keeps that of a search.
+    """The mail about what the key names, due from now on; a known one stays as it was written.
 
     `mail` are its columns: message_id, subject, recipients, message; state, if it is not new.
     """
+    kind, _, number = key.partition(":")
+    about = {"search_id": int(number) if kind == "search" else None}
     due = {"state": ReportState.NEW, "next_try_at": now, "created_at": now}
-    return ensure(conn, ReportRow, {"key": key}, due | mail)
+    return ensure(conn, ReportRow, {"key": key}, about | due | mail)
 
 
 def mails_like(conn: sa.Connection, prefix: str) -> list[ReportRow]:
@@ -43,70 +44,61 @@ def mails_sent_since(conn: sa.Connection, since_s: float) -> int:
     return int(conn.execute(query).scalar_one())
 
 
-def unreported_searches(conn: sa.Connection) -> list[SearchRow]:
-    """Searches for a level that found something or failed and have no mail yet, oldest first."""
-    return _searches(conn, is_unreported())
+def searches_where(
+    condition: Callable[P, sa.ColumnElement[bool]],
+) -> Callable[Concatenate[sa.Connection, P], list[SearchRow]]:
+    """The query for the searches that meet a condition, oldest first."""
+
+    def query(conn: sa.Connection, /, *args: P.args, **kwargs: P.kwargs) -> list[SearchRow]:
+        chosen = sa.select(SEARCH).where(condition(*args, **kwargs))
+        return fetch_all(conn, chosen.order_by(SEARCH.c.id), SearchRow)
+
+    query.__name__ = f"searches {condition.__name__}"
+    return query
 
 
 def is_unreported() -> sa.ColumnElement[bool]:
-    """The condition for those searches."""
+    """Searches for a level that found something or failed and have no mail yet."""
     ended = (SearchState.FOUND, SearchState.SLOPE, SearchState.FAILED)
-    return sa.and_(
-        SEARCH.c.state.in_(ended), SEARCH.c.kind == SearchKind.EFFECT, ~_written().exists()
-    )
+    return sa.and_(SEARCH.c.state.in_(ended), SEARCH.c.kind == SearchKind.EFFECT, ~_told().exists())
 
 
-def undecided_searches(conn: sa.Connection, ended_since: float) -> list[SearchRow]:
+def is_undecided(ended_since: float) -> sa.ColumnElement[bool]:
     """Searches for an alarm's change that ended since then without one, and have no report."""
-    is_undecided = sa.and_(
+    return sa.and_(
         SEARCH.c.state.in_([SearchState.INCONCLUSIVE, SearchState.NOT_REPRODUCED]),
         SEARCH.c.kind == SearchKind.EFFECT,
         SEARCH.c.reason == SearchReason.ALARM,
         SEARCH.c.ended_at >= ended_since,
-        ~_written().exists(),
+        ~_told().exists(),
     )
-    return _searches(conn, is_undecided)
-
-
-def untold_breakages(conn: sa.Connection, ended_since: float) -> list[SearchRow]:
-    """Breakages found, or left without a culprit, since then, untold as yet; oldest first."""
-    return _searches(conn, is_untold_breakage(ended_since))
 
 
 def is_untold_breakage(ended_since: float) -> sa.ColumnElement[bool]:
-    """The condition for those breakages."""
+    """Breakages found, or left without a culprit, since then, untold as yet."""
     return sa.and_(
         SEARCH.c.state.in_((SearchState.FOUND, SearchState.INCONCLUSIVE)),
         SEARCH.c.kind != SearchKind.EFFECT,
         SEARCH.c.ended_at >= ended_since,
-        ~_written().exists(),
+        ~_told().exists(),
     )
 
 
-def _written() -> sa.Select[tuple[int]]:
+def is_untold_recovery() -> sa.ColumnElement[bool]:
+    """Incidents that have ended, that people heard of, and whose end nobody heard of."""
+    told = (ReportState.NEW, ReportState.SENDING, ReportState.SENT)
+    begun = _told().where(REPORT.c.state.in_(told))
+    return sa.and_(SEARCH.c.recovery.is_not(None), begun.exists(), has_no_mail("recovery", SEARCH))
+
+
+def _told() -> sa.Select[tuple[int]]:
     return sa.select(REPORT.c.id).where(REPORT.c.search_id == SEARCH.c.id)
 
 
-def _searches(conn: sa.Connection, condition: sa.ColumnElement[bool]) -> list[SearchRow]:
-    return fetch_all(conn, sa.select(SEARCH).where(condition).order_by(SEARCH.c.id), SearchRow)
-
-
-# How the keys of the mails that close an incident begin.
-RECOVERY_KEY = "recovery:"
-
-
-def untold_recoveries(conn: sa.Connection) -> list[SearchRow]:
-    """Incidents that have ended, that people heard of, and whose end nobody heard of."""
-    return _searches(conn, is_untold_recovery())
-
-
-def is_untold_recovery() -> sa.ColumnElement[bool]:
-    """The condition for those incidents."""
-    told = (ReportState.NEW, ReportState.SENDING, ReportState.SENT)
-    begun = _written().where(REPORT.c.state.in_(told))
-    key = sa.literal(RECOVERY_KEY) + sa.cast(SEARCH.c.id, sa.Text)
-    written = sa.select(REPORT.c.id).where(REPORT.c.key == key)
-    return sa.and_(SEARCH.c.recovery.is_not(None), begun.exists(), ~written.exists())
+def has_no_mail(about: str, table: sa.Table) -> sa.ColumnElement[bool]:
+    """The condition for rows of a table of which no mail has the key: `quarantine:2`."""
+    key = sa.literal(f"{about}:") + sa.cast(table.c.id, sa.Text)
+    return ~sa.select(REPORT.c.id).where(REPORT.c.key == key).exists()
 
 
 def withheld_reports(conn: sa.Connection) -> list[ReportRow]:
@@ -138,14 +130,20 @@ def _withheld() -> sa.Select[tuple[object, ...]]:
     return sa.select(REPORT).where(REPORT.c.state == ReportState.WITHHELD).order_by(REPORT.c.id)
 
 
-def due_reports(conn: sa.Connection, now: float) -> list[ReportRow]:
-    """Reports neither sent nor refused whose next try is due, the longest due first.
+def due(kind: type[Sent]) -> Callable[[sa.Connection, float], list[Sent]]:
+    """The query for mails or notices neither sent nor refused that are due, the longest due first.
 
     One that is `sending` is among them when its time has passed: its sender died over it.
     Who begins to send therefore sets `next_try_at` to when it must have ended.
     """
-    query = sa.select(REPORT).where(REPORT.c.state.in_(UNSENT), REPORT.c.next_try_at <= now)
-    return fetch_all(conn, query.order_by(REPORT.c.next_try_at, REPORT.c.id), ReportRow)
+    table = table_of(kind)
+
+    def query(conn: sa.Connection, now: float) -> list[Sent]:
+        chosen = sa.select(table).where(table.c.state.in_(UNSENT), table.c.next_try_at <= now)
+        return fetch_all(conn, chosen.order_by(table.c.next_try_at, table.c.id), kind)
+
+    query.__name__ = f"{kind.__name__} due"
+    return query
 
 
 def add_notices(
@@ -173,28 +171,17 @@ def add_notices(
     ]
 
 
-def unnoticed_searches(conn: sa.Connection, ended_since: float) -> list[SearchRow]:
-    """Searches that found something since then and of which nothing is written yet, oldest first.
+def is_unnoticed(ended_since: float) -> sa.ColumnElement[bool]:
+    """Searches that found something since then and of which nothing is written yet.
 
     The time keeps a farm that learns of a site from telling it of all its past.
     """
-    written = sa.select(NOTICE.c.id).where(NOTICE.c.search_id == SEARCH.c.id)
-    query = sa.select(SEARCH).where(
+    return sa.and_(
         SEARCH.c.state == SearchState.FOUND,
         SEARCH.c.kind == SearchKind.EFFECT,
         SEARCH.c.ended_at >= ended_since,
-        ~written.exists(),
+        ~sa.select(NOTICE.c.id).where(NOTICE.c.search_id == SEARCH.c.id).exists(),
     )
-    return fetch_all(conn, query.order_by(SEARCH.c.id), SearchRow)
-
-
-def due_notices(conn: sa.Connection, now: float) -> list[NoticeRow]:
-    """Notices that are still to be said and whose next try is due, the longest due first.
-
-    As with reports, one that is `sending` is among them when its time has passed.
-    """
-    query = sa.select(NOTICE).where(NOTICE.c.state.in_(UNSENT), NOTICE.c.next_try_at <= now)
-    return fetch_all(conn, query.order_by(NOTICE.c.next_try_at, NOTICE.c.id), NoticeRow)
 
 
 def take_up_notices(conn: sa.Connection, now: float) -> int:

@@ -7,9 +7,10 @@ import sqlalchemy as sa
 
 from buildbot_bench.api.states import ProbeState
 from buildbot_bench.plugin.db.finding_rows import QuarantineRow
+from buildbot_bench.plugin.db.outbox import has_no_mail
 from buildbot_bench.plugin.db.probes import OF_COMMITS
 from buildbot_bench.plugin.db.rows import IterationRow, ProbeRow
-from buildbot_bench.plugin.db.schema import ITERATION, PROBE, QUARANTINE, REPORT
+from buildbot_bench.plugin.db.schema import ITERATION, PROBE, QUARANTINE
 from buildbot_bench.plugin.db.sql import ensure, fetch_all
 from buildbot_bench.plugin.db.states import ProbeReason
 
@@ -51,10 +52,6 @@ def of_control(testbed: str) -> sa.ColumnElement[bool]:
     return ITERATION.c.probe_id.in_(asked)
 
 
-# How the keys of the mails about quarantines begin.
-MAIL_KEY = "quarantine:"
-
-
 def begin_quarantine(
     conn: sa.Connection, /, *, probe_id: int, now: float, **columns: Any
 ) -> QuarantineRow:
@@ -76,10 +73,8 @@ def quarantines(
 
 def untold_quarantines(conn: sa.Connection) -> list[QuarantineRow]:
     """Those that nobody wrote the mail of yet, oldest first."""
-    key = sa.literal(MAIL_KEY) + sa.cast(QUARANTINE.c.id, sa.Text)
-    reported = sa.select(REPORT.c.id).where(REPORT.c.key == key)
-    query = sa.select(QUARANTINE).where(~reported.exists()).order_by(QUARANTINE.c.id)
-    return fetch_all(conn, query, QuarantineRow)
+    query = sa.select(QUARANTINE).where(has_no_mail("quarantine", QUARANTINE))
+    return fetch_all(conn, query.order_by(QUARANTINE.c.id), QuarantineRow)
 
 
 def doubted(conn: sa.Connection, row: QuarantineRow) -> tuple[int, int]:

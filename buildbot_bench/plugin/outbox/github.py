@@ -1,6 +1,6 @@
 """Notices of culprits on GitHub: the status of a commit, and a comment."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from buildbot_bench.core.legible import one_line
@@ -29,12 +29,9 @@ class GitHubSite:
 
     def speaker(self, kind: str, *, token: str, page: str) -> Site | None:
         """A status, or a comment."""
-        api, repository = self._settings.api, self._settings.repository
-        if kind == STATUS:
-            return GitHubStatus(api=api, repository=repository, token=token, page=page)
-        if kind == COMMENT:
-            return GitHubComment(api=api, repository=repository, token=token)
-        return None
+        if kind not in {STATUS, COMMENT}:
+            return None
+        return _Speaker(settings=self._settings, kind=kind, token=token, page=page)
 
     def _notices(self, culprit: NamedCulprit) -> Iterator[WantedNotice]:
         if self._settings.status:
@@ -44,43 +41,28 @@ class GitHubSite:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class GitHubStatus:
-    """The status of a commit, whose link is the search's page."""
+class _Speaker:
+    """The status of a commit, whose link is the search's `page`; or a comment on the commit."""
 
-    api: str
-    repository: str
+    settings: GitHub
+    kind: str
     token: str
     page: str
 
     async def say(self, target: str, body: str, *, mark: str) -> None:
-        """Set it; the same one again changes nothing that anybody sees."""
-        url = f"{self.api.rstrip('/')}/repos/{self.repository}/statuses/{target}"
-        status = {"state": "failure", "context": CONTEXT, "target_url": self.page}
-        described = one_line(body, columns=STATUS_COLUMNS)
-        await call("POST", url, _github(self.token), status | {"description": described})
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class GitHubComment:
-    """A comment on a commit."""
-
-    api: str
-    repository: str
-    token: str
-
-    async def say(self, target: str, body: str, *, mark: str) -> None:
-        """Comment, unless a comment there has the mark."""
-        url = f"{self.api.rstrip('/')}/repos/{self.repository}/commits/{target}/comments"
-        headers = _github(self.token)
-        known = await call("GET", f"{url}?per_page=100", headers)
-        if any(mark in str(comment.get("body")) for comment in known):
+        """Set the status again, which changes nothing; comment unless a comment has the mark."""
+        url = f"{self.settings.api.rstrip('/')}/repos/{self.settings.repository}"
+        headers = {
+            "Authorization": f"Bearer {self.token}",
+            "Accept": "application/vnd.github+json",
+            "User-Agent": "buildbot-bench",
+        }
+        if self.kind == STATUS:
+            status = {"state": "failure", "context": CONTEXT, "target_url": self.page}
+            described = {"description": one_line(body, columns=STATUS_COLUMNS)}
+            await call("POST", f"{url}/statuses/{target}", headers, status | described)
             return
-        await call("POST", url, headers, {"body": f"{body}\n<!-- {mark} -->\n"})
-
-
-def _github(token: str) -> Mapping[str, str]:
-    return {
-        "Authorization": f"Bearer {token}",
-        "Accept": "application/vnd.github+json",
-        "User-Agent": "buildbot-bench",
-    }
+        comments = f"{url}/commits/{target}/comments"
+        known = await call("GET", f"{comments}?per_page=100", headers)
+        if not any(mark in str(comment.get("body")) for comment in known):
+            await call("POST", comments, headers, {"body": f"{body}\n<!-- {mark} -->\n"})

@@ -7,6 +7,7 @@ sending the same bytes again keeps the Message-ID, by which receivers drop doubl
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from twisted.internet import defer, error, reactor, ssl
 from twisted.logger import Logger
@@ -17,24 +18,27 @@ from buildbot_bench.core.legible import one_line
 from buildbot_bench.plugin.buildbot_fixes.smtp_client import Sender, WholeMessage
 from buildbot_bench.plugin.db.finding_rows import ReportRow
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.farm.farm import RETRY_FIRST_S
-from buildbot_bench.plugin.outbox.farm_mail import write_alive, write_quarantines
-from buildbot_bench.plugin.outbox.notice_outbox import Change, Outbox, delivered, later
-from buildbot_bench.plugin.outbox.operator_mails import SilenceWatch, write_broken_workloads
-from buildbot_bench.plugin.outbox.search_mail import write_search_mail
-from buildbot_bench.plugin.outbox.summary_mails import (
+from buildbot_bench.plugin.farm.farm import RETRY_FIRST_S, for_each
+from buildbot_bench.plugin.outbox.farm_mails import (
+    SilenceWatch,
+    write_alive,
+    write_broken_workloads,
+    write_quarantines,
+)
+from buildbot_bench.plugin.outbox.notice_outbox import Change, Outbox
+from buildbot_bench.plugin.outbox.search_mails import (
     write_breakages,
     write_comparisons,
     write_digest,
+    write_found,
     write_recoveries,
     write_undecided,
 )
-from buildbot_bench.plugin.queries.incidents import mail_is_to_wait
 from buildbot_bench.render.mime import parse_address
-from buildbot_bench.workflow.settings import Mail
 
 _LOG = Logger()
 
+_DEADLINE_S = 300.0
 _LOGIN_WANTED = 530  # of the 5yz codes the one that another setting fixes
 _HINT = "the mail is kept and tried again; look at the farm's mail settings if this lasts"
 _AGAIN_HINT = "it is sent again; both copies have the same Message-ID"
@@ -58,7 +62,7 @@ class SmtpSettings:
     user: str | None = None
     password: str | None = None
     silence_s: float = 60.0
-    deadline_s: float = 300.0
+    deadline_s: float = _DEADLINE_S
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -182,12 +186,12 @@ def _is_permanent(code: int) -> bool:
 class MailOutbox(Outbox[ReportRow]):
     """Composes what is to be mailed, and has it delivered beside the broker's cycles."""
 
-    kind = "mails"
+    kind = "mail"
     refusals = (MailRefused, UsageError)
+    claim_s = _DEADLINE_S + RETRY_FIRST_S
 
     def __init__(self, farm: Farm) -> None:
         super().__init__(farm)
-        self._settings = SmtpSettings(host="")
         self._silences = SilenceWatch()
 
     async def advance(self) -> None:
@@ -195,14 +199,11 @@ class MailOutbox(Outbox[ReportRow]):
         mail = self._farm.workflow.mail
         if mail is None:
             return
-        for search in await self._farm.store.unreported_searches():
-            try:
-                if not await mail_is_to_wait(self._farm, search):
-                    await write_search_mail(self._farm, mail, search)
-            except Exception:  # noqa: BLE001 - a range that is gone must not hold up the others
-                _LOG.failure(
-                    "bench: the mail of search {search} is tried again next cycle", search=search.id
-                )
+        await for_each(
+            await self._farm.store.unreported_searches(),
+            partial(write_found, self._farm, mail),
+            "the mail of search",
+        )
         for write in (
             write_breakages,
             write_recoveries,
@@ -222,38 +223,24 @@ class MailOutbox(Outbox[ReportRow]):
                 )
         self.start()
 
-    async def _begin(self) -> float:
-        """Take the server from bench.yml; a claim outlasts the longest attempt."""
-        mail = self._mail
-        self._settings = SmtpSettings(
+    async def _due(self, now: float) -> Sequence[ReportRow]:
+        return await self._farm.store.due_reports(now)
+
+    async def _deliver(self, row: ReportRow) -> Change:
+        """Send it by bench.yml's server; those of its recipients who were deferred get it later."""
+        mail = self._farm.workflow.mail
+        if mail is None:
+            raise InfraError("bench.yml has no `mail` any more")
+        settings = SmtpSettings(
             host=mail.smtp_host,
             port=mail.smtp_port,
             starttls=mail.starttls,
             user=mail.user,
             password=await self._farm.secret(mail.password_secret),
         )
-        return self._settings.deadline_s + RETRY_FIRST_S
-
-    @property
-    def _mail(self) -> Mail:
-        """What bench.yml says of mail."""
-        if self._farm.workflow.mail is None:
-            raise InfraError("bench.yml has no `mail` any more")
-        return self._farm.workflow.mail
-
-    async def _due(self, now: float) -> Sequence[ReportRow]:
-        return await self._farm.store.due_reports(now)
-
-    async def _deliver(self, row: ReportRow) -> Change:
-        """Send it; those of its recipients who were deferred get it later."""
-        delivery = await send(
-            row.message, self._settings, sender=self._mail.from_, recipients=row.recipients
-        )
-        refused = ", ".join(delivery.refused)
+        outcome = await send(row.message, settings, sender=mail.from_, recipients=row.recipients)
+        refused = ", ".join(outcome.refused)
         error = f"refused for good: {refused}" if refused else None
-        if delivery.deferred:
-            return later(self._farm, row, error) | {"recipients": list(delivery.deferred)}
-        return delivered(self._farm, error)
-
-    def _name(self, row: ReportRow) -> str:
-        return f"the mail {row.message_id}"
+        if outcome.deferred:
+            return self._later(row, error) | {"recipients": list(outcome.deferred)}
+        return self._sent(error)

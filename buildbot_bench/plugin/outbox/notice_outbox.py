@@ -13,6 +13,7 @@ from twisted.logger import Logger
 
 from buildbot_bench import extensions
 from buildbot_bench.core.errors import BenchError, InfraError
+from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.report.model import Report
 from buildbot_bench.plugin.db.finding_rows import NoticeRow, ReportRow, SearchRow
 from buildbot_bench.plugin.db.states import ReportState
@@ -27,7 +28,6 @@ from buildbot_bench.plugin.outbox.site import (
     SiteDenial,
     SiteRefusal,
     WantedNotice,
-    no_token,
 )
 from buildbot_bench.plugin.queries.breakage_views import search_url
 from buildbot_bench.plugin.queries.incidents import MOST_WAIT_S, mail_is_to_wait
@@ -44,20 +44,17 @@ Change = Mapping[str, Any]
 class Outbox(ABC, Generic[Row]):
     """Delivers the due rows of one kind beside the broker's cycles.
 
-    `kind` is what it delivers, in the plural; `refusals` are what a delivery raises when it would
-    be in vain to try again.
+    `kind` is what it delivers; `refusals` are what a delivery raises when it would be in vain to
+    try again; `claim_s` outlasts the longest attempt.
     """
 
     kind: str
     refusals: tuple[type[BenchError], ...]
+    claim_s: float
 
     def __init__(self, farm: Farm) -> None:
         self._farm = farm
         self.is_delivering = False
-
-    @abstractmethod
-    async def _begin(self) -> float:
-        """Get ready for some attempts; how many seconds a claim holds."""
 
     @abstractmethod
     async def _due(self, now: float) -> Sequence[Row]:
@@ -69,11 +66,7 @@ class Outbox(ABC, Generic[Row]):
 
     def _postponed(self, row: Row, failure: InfraError) -> Change:
         """What a row becomes that was not taken this time: it is tried again, however often."""
-        return later(self._farm, row, str(failure))
-
-    @abstractmethod
-    def _name(self, row: Row) -> str:
-        """The row in the words of the log."""
+        return self._later(row, str(failure))
 
     def start(self) -> None:
         """Begin to deliver what is due, unless a delivery goes on."""
@@ -83,7 +76,7 @@ class Outbox(ABC, Generic[Row]):
         ended = Deferred.fromCoroutine(self._deliver_due())
         ended.addErrback(
             lambda failure: _LOG.failure(
-                "bench: {kind} could not be delivered; tried again later",
+                "bench: no {kind} could be delivered; tried again later",
                 failure=failure,
                 kind=self.kind,
             )
@@ -94,18 +87,14 @@ class Outbox(ABC, Generic[Row]):
         self.is_delivering = False
 
     async def _deliver_due(self) -> None:
-        due = await self._due(self._farm.now())
-        if not due:
-            return
-        claim_s = await self._begin()
-        for row in due:
-            claim = {
-                "state": ReportState.SENDING,
-                "attempts": row.attempts + 1,
-                "next_try_at": self._farm.now() + claim_s,
-            }
+        for row in await self._due(self._farm.now()):
             began = self._farm.now()
-            claimed = await self._farm.store.change(row, **claim)
+            claimed = await self._farm.store.change(
+                row,
+                state=ReportState.SENDING,
+                attempts=row.attempts + 1,
+                next_try_at=began + self.claim_s,
+            )
             # A process that stood still meanwhile leaves the row to who finds its claim run out.
             if claimed is not None and self._farm.now() - began < RETRY_FIRST_S:
                 # Also by who has lost the right to claim: what was delivered, was.
@@ -116,28 +105,22 @@ class Outbox(ABC, Generic[Row]):
         try:
             return await self._deliver(row)
         except self.refusals as refusal:
-            _LOG.warn(
-                "bench: {row} is refused for good: {problem}",
-                row=self._name(row),
-                problem=str(refusal),
-            )
+            self._warn("{row} is refused for good: {problem}", row, refusal)
             return {"state": ReportState.REFUSED, "last_error": str(refusal)}
         except InfraError as failure:
             return self._postponed(row, failure)
 
+    def _warn(self, words: str, row: Row, problem: BenchError) -> None:
+        _LOG.warn(f"bench: {words}", row=f"{self.kind} {row.id}", problem=str(problem))
 
-def delivered(farm: Farm, error: str | None = None) -> dict[str, Any]:
-    """The columns of a row that was taken, by all but those whom `error` names."""
-    return {"state": ReportState.SENT, "sent_at": farm.now(), "last_error": error}
+    def _sent(self, error: str | None = None) -> dict[str, Any]:
+        """The columns of a row that was taken, by all but those whom `error` names."""
+        return {"state": ReportState.SENT, "sent_at": self._farm.now(), "last_error": error}
 
-
-def later(farm: Farm, row: ReportRow | NoticeRow, error: str | None) -> dict[str, Any]:
-    """The columns of a row that is tried again, the later the more attempts there were."""
-    return {
-        "state": ReportState.NEW,
-        "next_try_at": farm.now() + wait_s(row.attempts),
-        "last_error": error,
-    }
+    def _later(self, row: Row, error: str | None) -> dict[str, Any]:
+        """The columns of a row that is tried again, the later the more attempts there were."""
+        next_try_at = self._farm.now() + wait_s(row.attempts)
+        return {"state": ReportState.NEW, "next_try_at": next_try_at, "last_error": error}
 
 
 # A search that ended before that is no news, should a site be named today.
@@ -149,8 +132,9 @@ MOST_DENIALS = 5
 class NoticeOutbox(Outbox[NoticeRow]):
     """Writes what is to be said, and has it said beside the broker's cycles."""
 
-    kind = "notices"
+    kind = "notice"
     refusals = (SiteRefusal,)
+    claim_s = 3 * TIMEOUT_S
 
     def __init__(self, farm: Farm) -> None:
         super().__init__(farm)
@@ -197,9 +181,6 @@ class NoticeOutbox(Outbox[NoticeRow]):
         sites = sites_of(self._farm, search.repository).values()
         return [notice for site in sites for notice in site.notices(culprit)]
 
-    async def _begin(self) -> float:
-        return 3 * TIMEOUT_S  # a claim outlasts the longest attempt
-
     async def _due(self, now: float) -> Sequence[NoticeRow]:
         return await self._farm.store.due_notices(now)
 
@@ -207,7 +188,7 @@ class NoticeOutbox(Outbox[NoticeRow]):
         """Say it, unless the site has it already."""
         site = await self._site(row)
         await site.say(row.target, row.body, mark=f"bench:search:{row.search_id}")
-        return delivered(self._farm)
+        return self._sent()
 
     def _postponed(self, row: NoticeRow, failure: InfraError) -> Change:
         """It is tried again; not before the master starts anew if nobody lets us in.
@@ -216,23 +197,10 @@ class NoticeOutbox(Outbox[NoticeRow]):
         """
         denials = row.denials + isinstance(failure, SiteDenial)
         if isinstance(failure, SiteDenial) and denials >= MOST_DENIALS:
-            _LOG.warn(
-                "bench: {row} is given up after {denials} denials until the master is started"
-                " again: {problem}",
-                row=self._name(row),
-                denials=denials,
-                problem=str(failure),
-            )
-            return {
-                "state": ReportState.GIVEN_UP,
-                "denials": denials,
-                "last_error": failure.message,
-            }
-        return later(self._farm, row, str(failure)) | {"denials": denials}
-
-    def _name(self, row: NoticeRow) -> str:
-        """The notice, by its site and search."""
-        return f"{row.kind} of search {row.search_id}"
+            self._warn("{row} is given up until a restart: {problem}", row, failure)
+            given_up = {"state": ReportState.GIVEN_UP, "last_error": failure.message}
+            return given_up | {"denials": denials}
+        return self._later(row, str(failure)) | {"denials": denials}
 
     async def _site(self, notice: NoticeRow) -> Site:
         page = search_url(self._farm, notice.search_id)
@@ -241,16 +209,13 @@ class NoticeOutbox(Outbox[NoticeRow]):
         for name, site in sites_of(self._farm, repository).items():
             if not notice.kind.startswith(f"{name}-"):
                 continue
-            token = await self._token(site.token_secret)
+            token = await self._farm.secret(site.token_secret)
+            if not token:
+                missing = f"there is no secret {quoted(site.token_secret)}"
+                raise SiteDenial(missing, hint="write the token into that file in secrets/")
             if speaker := site.speaker(notice.kind, token=token, page=page):
                 return speaker
         raise SiteRefusal(f"bench.yml no longer names a site for a {notice.kind}")
-
-    async def _token(self, name: str) -> str:
-        token = await self._farm.secret(name)
-        if not token:
-            raise no_token(name)
-        return token
 
 
 def sites_of(farm: Farm, repository: str) -> Mapping[str, NotifiedSite]:

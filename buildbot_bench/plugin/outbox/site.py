@@ -18,7 +18,7 @@ from twisted.web.http_headers import Headers
 
 from buildbot_bench.core.errors import BenchError, InfraError
 from buildbot_bench.core.json_model import Json
-from buildbot_bench.core.legible import one_line, quoted
+from buildbot_bench.core.legible import one_line
 
 TIMEOUT_S = 30.0
 
@@ -165,10 +165,3 @@ def _words(text: str) -> str:
         return one_line(str(json.loads(text)["message"]))
     except (ValueError, RecursionError, KeyError, TypeError):
         return "no reason given"
-
-
-def no_token(name: str) -> SiteDenial:
-    """What to say when the secret that bench.yml names is not there."""
-    return SiteDenial(
-        f"there is no secret {quoted(name)}", hint="write the token into that file in secrets/"
-    )

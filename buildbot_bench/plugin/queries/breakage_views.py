@@ -135,22 +135,20 @@ async def recovery_report(farm: Farm, search: SearchRow, *, found: str) -> Recov
     recovery = search.recovery
     if recovery is None:
         return None
-    return harmless(
-        RecoveryReport(
-            farm=farm.workflow.name,
-            search_id=search.id,
-            kind=_what_failed(search, await item_of_search(farm, search)),
-            testbed=search.testbed,
-            workload=search.workload,
-            old=await farm.git(farm.history.resolve, recovery.old_sha),
-            new=await farm.git(farm.history.resolve, recovery.new_sha),
-            since=await culprit_label(farm, search),
-            found=found,
-            difference=recovery.difference,
-            url=search_url(farm, search.id),
-            branch=await branch_to_name(farm, search.branch),
-            links=farm.workflow.pages_of_commits(search.repository),
-        )
+    return RecoveryReport(
+        farm=farm.workflow.name,
+        search_id=search.id,
+        kind=_what_failed(search, await item_of_search(farm, search)),
+        testbed=search.testbed,
+        workload=search.workload,
+        old=await farm.git(farm.history.resolve, recovery.old_sha),
+        new=await farm.git(farm.history.resolve, recovery.new_sha),
+        since=await culprit_label(farm, search),
+        found=found,
+        difference=recovery.difference,
+        url=search_url(farm, search.id),
+        branch=await branch_to_name(farm, search.branch),
+        links=farm.workflow.pages_of_commits(search.repository),
     )
 
 

@@ -6,9 +6,15 @@ from dataclasses import replace
 from buildbot_bench.core.evidence import comparable_samples
 from buildbot_bench.core.item import RANDOMISED_FACT
 from buildbot_bench.core.manifest import Manifest
-from buildbot_bench.core.report.context import Context, ControlRecord, ImageRecord, SeriesSamples
+from buildbot_bench.core.report.context import (
+    NOT_HEEDED,
+    Context,
+    ControlRecord,
+    ImageRecord,
+    SeriesSamples,
+    one_layout,
+)
 from buildbot_bench.core.report.model import ProbeRecord
-from buildbot_bench.core.report.one_layout import NOT_HEEDED, one_layout
 from buildbot_bench.core.report.stages import replay_stages, runners_up
 from buildbot_bench.core.sample import Sample
 from buildbot_bench.core.search import Answer

@@ -200,23 +200,16 @@ async def series_list(farm: Farm) -> list[Json]:
     past = [(*series, removal_reason(farm, *series)) for series in await removed_series(farm)]
     found = []
     for branch in await known_branches(farm):
-        there: Json = {"branch": branch}
         why = repository_removal_reason(farm, repository_of(branch))
         if not why and branch not in watched:
             why = f"branch {branch} is no longer watched"
-        gone = {"gone": why} if why else {}
+        there = [(one.testbed, one.workload, "") for one in measured if one.measures(branch)]
+        silent = await _series_without(farm, branch, measured)
+        there += [(*series, _needed_no_more(farm, branch)) for series in silent]
         found += [
-            there | {"testbed": series.testbed, "workload": series.workload} | gone
-            for series in measured
-            if series.measures(branch)
-        ]
-        found += [
-            there | {"testbed": one, "workload": of, "gone": why or _needed_no_more(farm, branch)}
-            for one, of in await _series_without(farm, branch, measured)
-        ]
-        found += [
-            there | {"testbed": one, "workload": of, "gone": why or reason}
-            for one, of, reason in past
+            {"branch": branch, "testbed": one, "workload": of}
+            | ({"gone": why or reason} if why or reason else {})
+            for one, of, reason in (*there, *past)
         ]
     return found
 

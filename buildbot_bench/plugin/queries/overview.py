@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 
 from buildbot_bench.api.states import ProbeState
 from buildbot_bench.core.json_model import Json
-from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.findings import NewestValue
 from buildbot_bench.plugin.db.leases import BROKER
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
@@ -28,7 +26,7 @@ from buildbot_bench.plugin.queries.incident_groups import READ, grouped, inciden
 from buildbot_bench.plugin.queries.reports import report_of
 from buildbot_bench.plugin.queries.searches import SearchViews
 from buildbot_bench.plugin.queries.waits import Waits, waits
-from buildbot_bench.render.html import ReportFragment, illustrated_fragment
+from buildbot_bench.render.html import report_fragment
 from buildbot_bench.render.message import breakage_fragment
 
 # How many of the newest iterations tell whether a testbed is well.
@@ -90,39 +88,39 @@ async def _testbed(farm: Farm, name: str, found: Waits) -> Json:
     for entry in entries:
         entry["starts_in_s"] = wait_s
         wait_s += (entry["iterations"] - entry["done"]) * (declared.boot_s + declared.run_s)
-    quarantine = await quarantine_view(farm, name)
-    for entry in entries if quarantine else ():
+    newest = await farm.store.last_outcomes(RECENT)
+    standing = await _standing(farm, name, newest)
+    for entry in entries if standing["quarantine"] else ():
         if entry["doing"] == "waiting" and entry["reason"] != ProbeReason.CONTROL:
             entry["doing"] = "held by the quarantine"
-    newest = await farm.store.last_outcomes(RECENT)
-    outcomes = [outcome for outcome in newest if outcome[0] == name]
-    return {
-        "testbed": name,
+    # What is older than the newest iterations of all testbeds is no news.
+    oldest = newest[-1][1] if len(newest) == RECENT else 0.0
+    troubles = await farm.store.troubles(name, standing["last_at"] or oldest, limit=1)
+    return standing | {
         "builder": bench_builder(name),
-        "worker": await worker(farm, declared.worker),
         "boot_s": declared.boot_s,
         "run_s": declared.run_s,
         "queue": entries,
-        "recent": len(outcomes),
-        "failed": sum(failure is not None for _, _, failure in outcomes),
-        "last_at": outcomes[0][1] if outcomes else None,
-        "last_failure": next((failure for _, _, failure in outcomes if failure), None),
-        "trouble": await _trouble(farm, name, newest),
+        "trouble": troubles[0].failure if troubles else None,
         "control": await control_view(farm, name),
-        "quarantine": quarantine,
-        "nouns": (await item_on(farm, name)).nouns,
     }
 
 
-async def _trouble(
+async def _standing(
     farm: Farm, testbed: str, newest: Sequence[tuple[str, float, str | None]]
-) -> str | None:
-    """Why the newest job of a testbed gave nothing; None when one gave something since."""
-    ends = [at_s for name, at_s, _ in newest if name == testbed]
-    # What is older than the newest iterations of all testbeds is no news.
-    oldest = newest[-1][1] if len(newest) == RECENT else 0.0
-    rows = await farm.store.troubles(testbed, ends[0] if ends else oldest, limit=1)
-    return rows[0].failure if rows else None
+) -> Json:
+    """Whether a testbed's worker is there, how it was of late, and why it is held."""
+    ends = [(at_s, failure) for name, at_s, failure in newest if name == testbed]
+    return {
+        "testbed": testbed,
+        "nouns": (await item_on(farm, testbed)).nouns,
+        "worker": await worker(farm, testbed_of(farm, testbed).worker),
+        "quarantine": await quarantine_view(farm, testbed),
+        "recent": len(ends),
+        "failed": sum(failure is not None for _, failure in ends),
+        "last_at": ends[0][0] if ends else None,
+        "last_failure": next((failure for _, failure in ends if failure), None),
+    }
 
 
 async def worker(farm: Farm, name: str) -> Json:
@@ -174,7 +172,7 @@ async def _doing(farm: Farm, probe: ProbeRow, image: ImageRow | None) -> str:
     return "measuring" if request and request["claimed"] else "waiting"
 
 
-_NOTHING = ReportFragment(card="", sections="")
+_NOTHING = {"card": "", "sections": ""}
 
 
 async def report_page(farm: Farm, search_id: int) -> Json | None:
@@ -183,11 +181,11 @@ async def report_page(farm: Farm, search_id: int) -> Json | None:
     if search is None:
         return None
     if search.ended_at is None:
-        return asdict(_NOTHING)
+        return _NOTHING
     if search.kind is not SearchKind.EFFECT:
         broken = await breakage_report(farm, search)
-        return asdict(_NOTHING if broken is None else breakage_fragment(broken))
-    return asdict(await calculate(illustrated_fragment, await report_of(farm, search)))
+        return _NOTHING if broken is None else breakage_fragment(broken)
+    return await calculate(report_fragment, await report_of(farm, search))
 
 
 LISTED = 20
@@ -199,42 +197,20 @@ _BOOTS, _JOBS = 60, 10
 async def overview(farm: Farm) -> Json:
     """All of it; what it costs does not grow with the farm's past."""
     found = await grouped(farm, await farm.store.findings(READ, open_only=True))
+    newest, views = await farm.store.last_outcomes(RECENT), SearchViews(farm)
     open_ones = [group for group in found if group.is_open]
     running = await farm.store.searches(states=OPEN_SEARCHES, limit=READ)
     return {
         "farm": farm.workflow.name,
         "incidents": [await incident_view(farm, group) for group in open_ones[:LISTED]],
         "open": len(open_ones),
-        "searches": [await _running(farm, search) for search in running[:LISTED]],
+        "searches": [await views.summarise(search) for search in running[:LISTED]],
         "running": len(running),
-        "testbeds": await _health(farm),
+        "testbeds": [
+            await _standing(farm, name, newest) for name in sorted(farm.workflow.testbeds)
+        ],
         "measured": _jobs(await farm.store.newest_values(_BOOTS)),
     }
-
-
-async def _running(farm: Farm, search: SearchRow) -> Json:
-    return await SearchViews(farm).summarise(search)
-
-
-async def _health(farm: Farm) -> list[Json]:
-    """Each testbed: whether its worker is there, how it was of late, and why it is held."""
-    outcomes = await farm.store.last_outcomes(RECENT)
-    rows = []
-    for name in sorted(farm.workflow.testbeds):
-        ends = [(at_s, failure) for testbed, at_s, failure in outcomes if testbed == name]
-        rows.append(
-            {
-                "testbed": name,
-                "nouns": (await item_on(farm, name)).nouns,
-                "worker": await worker(farm, testbed_of(farm, name).worker),
-                "quarantine": await quarantine_view(farm, name),
-                "recent": len(ends),
-                "failed": sum(failure is not None for _, failure in ends),
-                "last_at": ends[0][0] if ends else None,
-                "last_failure": next((failure for _, failure in ends if failure), None),
-            }
-        )
-    return rows
 
 
 def _jobs(boots: list[NewestValue]) -> list[Json]:

@@ -16,7 +16,7 @@ from buildbot_bench.core.json_reader import from_json
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.plugin.broker.scheduler import Cycle
 from buildbot_bench.plugin.broker.searching import Stating
-from buildbot_bench.plugin.outbox.summary_mails import write_digest
+from buildbot_bench.plugin.outbox.search_mails import write_digest
 from tests.fakes.past import boots
 from tests.fakes.served import API, PAGES, ServedFarm
 

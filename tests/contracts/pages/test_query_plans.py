@@ -18,7 +18,7 @@ ASKED_SELDOM: dict[str, dict[str, Any]] = {
     "branch_of": {"sha": "a" * 40},
     "boots_since": {"since_s": 0.0, "people": ["ann"]},
     "commit_at": BRANCH | {"position": 5},
-    "due_notices": {"now": 1e9},
+    "NoticeRow due": {"now": 1e9},
     "failing_boots": BRANCH | SERIES | {"first_position": 3},
     "first_arrival": BRANCH,
     "first_of_newest_push": BRANCH,
@@ -37,7 +37,7 @@ ASKED_SELDOM: dict[str, dict[str, Any]] = {
     "SearchRow by key": {"key": "k"},
     "scheduled_ab_tests": {"requester": "bench.yml", "prefix": "schedule:"},
     "unbuilt_commits": BRANCH | {"first_position": 3},
-    "unnoticed_searches": {"ended_since": 0.0},
+    "searches is_unnoticed": {"ended_since": 0.0},
 }
 # These read Buildbot's own tables.
 ELSEWHERE = {"begun", "busy_masters"}

@@ -7,7 +7,7 @@ from twisted.internet import reactor, task
 
 from buildbot_bench.core.evidence import MAX_FRUITLESS
 from buildbot_bench.plugin.broker.searching import Searching
-from buildbot_bench.plugin.outbox.farm_mail import WEEK_S, write_alive
+from buildbot_bench.plugin.outbox.farm_mails import WEEK_S, write_alive
 from buildbot_bench.plugin.outbox.mail_outbox import MailOutbox
 from buildbot_bench.plugin.queries.overview import lab
 from buildbot_bench.plugin.queries.searches import SearchViews

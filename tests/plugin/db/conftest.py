@@ -182,8 +182,13 @@ def whole_farm(engine, store, a_probe, a_search, farm_place) -> Iterator[WholeFa
         await store.change(probe, state=ProbeState.DONE, ended_at=9.0)
         search = await a_search()
         await store.change(search, state=SearchState.FOUND, answer=ANSWER, ended_at=10.0)
-        mail = await store.add_report(
-            search.id, message_id="<1@x>", subject="s", recipients=["a@x"], message=b"", now=11.0
+        mail = await store.add_mail(
+            f"search:{search.id}",
+            message_id="<1@x>",
+            subject="s",
+            recipients=["a@x"],
+            message=b"",
+            now=11.0,
         )
         await store.change(mail, state="sent", sent_at=12.0)
 

@@ -90,7 +90,7 @@ async def test_a_quarantine_is_untold_until_its_mail_is_written(store, a_quarant
 
 async def test_the_mail_of_a_search_is_known_by_its_search(store, a_search):
     search = await a_search()
-    mail = await store.add_report(search.id, **MAIL)
+    mail = await store.add_mail(f"search:{search.id}", **MAIL)
     assert (mail.key, mail.search_id) == (f"search:{search.id}", search.id)
 
 

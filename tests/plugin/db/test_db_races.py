@@ -78,4 +78,4 @@ def test_an_improvement_is_in_one_digest_though_masters_know_of_others(store, en
 async def withheld(store, a_search, number):
     search = await a_search(key=f"alarm:{number}")
     mail = {"message_id": "<0@b>", "subject": "s", "recipients": ["a@b"], "message": b"m"}
-    return await store.add_report(search.id, now=1.0, state=ReportState.WITHHELD, **mail)
+    return await store.add_mail(f"search:{search.id}", now=1.0, state=ReportState.WITHHELD, **mail)

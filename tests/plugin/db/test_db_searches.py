@@ -42,7 +42,7 @@ def a_report(store):
             "message_id": "<1@bench>", "subject": "r311849", "recipients": ("a@x", "b@x"),
             "message": b"Subject: r311849\r\n\r\n\xff\0", "now": 5.0,
         }  # fmt: skip
-        return await store.add_report(search.id, **values | columns)
+        return await store.add_mail(f"search:{search.id}", **values | columns)
 
     return make
 

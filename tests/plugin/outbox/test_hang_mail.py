@@ -8,7 +8,7 @@ from pathlib import Path
 from prometheus_client.utils import floatToGoString
 
 from buildbot_bench.plugin.operations.hangs import keep_hang, stacks_file
-from buildbot_bench.plugin.outbox.operator_mails import PAUSE_S, write_hang
+from buildbot_bench.plugin.outbox.farm_mails import PAUSE_S, write_hang
 from buildbot_bench.plugin.pages.metrics import metrics
 from tests.fakes.control import WITH_CONTROL
 

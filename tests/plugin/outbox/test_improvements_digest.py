@@ -9,8 +9,11 @@ from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.plugin.db.finding_rows import ReportRow
 from buildbot_bench.plugin.db.schema import REPORT
 from buildbot_bench.plugin.db.states import ReportState
-from buildbot_bench.plugin.outbox.search_mail import write_search_mail
-from buildbot_bench.plugin.outbox.summary_mails import write_digest, write_undecided
+from buildbot_bench.plugin.outbox.search_mails import (
+    write_digest,
+    write_search_mail,
+    write_undecided,
+)
 from tests.fakes.database import rows_of
 from tests.fakes.past import boots
 
@@ -24,8 +27,8 @@ def improved(past, farm):
 
     async def improve():
         search = await past.answered(ANSWER)
-        return await farm.store.add_report(
-            search.id,
+        return await farm.store.add_mail(
+            f"search:{search.id}",
             message_id=f"<{search.id}@example.org>",
             subject="better",
             recipients=["net@example.org"],

@@ -8,10 +8,13 @@ from buildbot_bench.core.incident.model import Breakage, Ending
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.plugin.db.finding_rows import Recovery
 from buildbot_bench.plugin.db.states import ReportState
-from buildbot_bench.plugin.outbox.farm_mail import NEWS_S
+from buildbot_bench.plugin.outbox.addressing import NEWS_S
 from buildbot_bench.plugin.outbox.mail_outbox import MailOutbox
-from buildbot_bench.plugin.outbox.search_mail import write_search_mail
-from buildbot_bench.plugin.outbox.summary_mails import write_breakages, write_recoveries
+from buildbot_bench.plugin.outbox.search_mails import (
+    write_breakages,
+    write_recoveries,
+    write_search_mail,
+)
 from tests.fakes.past import Past, boots
 
 HOSTILE = "panic: \x1b[31m<b>evil</b>\u202e\r\nBcc: all@example.org " + "x" * 5000

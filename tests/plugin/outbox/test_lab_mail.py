@@ -6,7 +6,8 @@ import pytest
 
 from buildbot_bench.core.search import Answer
 from buildbot_bench.plugin.broker.quarantine import ControlImages
-from buildbot_bench.plugin.outbox.farm_mail import NEWS_S, WEEK_S, write_alive, write_quarantines
+from buildbot_bench.plugin.outbox.addressing import NEWS_S
+from buildbot_bench.plugin.outbox.farm_mails import WEEK_S, write_alive, write_quarantines
 from tests.fakes.control import CONTROLLED, WITH_CONTROL, answer_control
 from tests.fakes.past import Past, boots
 

@@ -66,6 +66,7 @@ async def test_a_culprit_is_mailed_to_all_whom_bench_yml_names(outbox, past, far
     assert "r7" in message["Subject"]
     assert message["Reply-To"] == "ops@example.org"
     assert message["Message-ID"] == report.message_id
+    assert report.message_id == f"<bench.{report.search_id}.{int(farm.now())}@example.org>"
     assert "r7" in message.get_body(("plain",)).get_content()
     assert "r7" in message.get_body(("html",)).get_content()
 

@@ -4,7 +4,7 @@ import pytest
 
 from buildbot_bench.core.report.compose import compose
 from buildbot_bench.core.revision import Particulars, RevisionRange
-from buildbot_bench.plugin.outbox.search_mail import addressees, recipients_of
+from buildbot_bench.plugin.outbox.addressing import addressees, recipients_among
 from buildbot_bench.workflow.settings import Mail
 from tests.fakes import reports
 from tests.fakes.reports import SETTING, answer, history, step
@@ -23,6 +23,11 @@ def culprit(author: str, effect: float = -0.25):
 
 def mail(**changed) -> Mail:
     return Mail.model_validate({"from": "bench@example.org", "to": list(LISTED)} | changed)
+
+
+def recipients_of(report, mail, known=None) -> list[str]:
+    suspects = report.headline.suspects if report.mailable and report.headline else ()
+    return recipients_among(suspects, mail, known or {})
 
 
 def added(report) -> list[str]:
@@ -121,9 +126,10 @@ async def test_the_mirror_says_what_a_suspect_touches(farm, published):
         samples=[],
         setting=SETTING,
     )
-    assert report.headline.suspects[0].sha == shas[7]
-    told = await addressees(farm, report, mail(paths={"sys/*.c": ["c@example.org"]}))
+    suspects = report.headline.suspects
+    assert suspects[0].sha == shas[7]
+    told = await addressees(farm, mail(paths={"sys/*.c": ["c@example.org"]}), suspects, blamed=True)
     assert told == [*LISTED, "c@example.org"]
-    assert await addressees(farm, report, mail(paths={"sys/arm/**": ["c@example.org"]})) == [
-        *LISTED
-    ]
+    assert await addressees(
+        farm, mail(paths={"sys/arm/**": ["c@example.org"]}), suspects, blamed=True
+    ) == [*LISTED]

@@ -6,7 +6,7 @@ import pytest
 
 from buildbot_bench.core.condition import SILENCE_S
 from buildbot_bench.plugin.broker.quarantine import ControlImages
-from buildbot_bench.plugin.outbox.operator_mails import GRACE_S, SilenceWatch
+from buildbot_bench.plugin.outbox.farm_mails import GRACE_S, SilenceWatch
 from tests.fakes.control import WITH_CONTROL, answer_control
 from tests.fakes.past import boots
 

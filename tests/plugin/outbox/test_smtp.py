@@ -11,7 +11,8 @@ from twisted.trial import unittest
 
 from buildbot_bench.core.errors import InfraError, UsageError
 from buildbot_bench.plugin.outbox.mail_outbox import MailRefused, SmtpOutcome, SmtpSettings, send
-from buildbot_bench.render.message import compose_message
+from buildbot_bench.render.message import report_letter
+from buildbot_bench.render.mime import Envelope, write_message
 from tests.fakes import reports
 from tests.fakes.smtp import HOST, Postmaster, certificate, mute, only, running
 from tests.ports import free_port
@@ -33,13 +34,15 @@ async def sent(port, message=MAIL, recipients=(ANN,), **settings) -> SmtpOutcome
 
 class TakenCapture(unittest.TestCase):
     async def test_a_report_arrives_as_it_was_composed(self):
-        message = compose_message(
-            reports.hostile(),
-            sender=SENDER,
-            recipients=[ANN],
-            reply_to=None,
-            message_id="<1@example.org>",
-            date=datetime(2026, 11, 21, tzinfo=UTC),
+        message = write_message(
+            report_letter(reports.hostile()),
+            Envelope(
+                sender=SENDER,
+                recipients=[ANN],
+                reply_to=None,
+                message_id="<1@example.org>",
+                date=datetime(2026, 11, 21, tzinfo=UTC),
+            ),
         ).as_bytes()
         postmaster = Postmaster()
         with running(postmaster) as port:

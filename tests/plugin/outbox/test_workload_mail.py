@@ -4,7 +4,7 @@ from email import message_from_bytes, policy
 
 import pytest
 
-from buildbot_bench.plugin.outbox.operator_mails import write_broken_workloads
+from buildbot_bench.plugin.outbox.farm_mails import write_broken_workloads
 from tests.fakes.control import WITH_CONTROL
 from tests.fakes.past import boots
 

@@ -36,7 +36,7 @@ async def reported(past):
 @pytest.fixture
 def rendered():
     """What was rendered, by number."""
-    counting = Counting("illustrated_fragment")
+    counting = Counting("report_fragment")
     before = use(counting)
     yield counting
     use(before)

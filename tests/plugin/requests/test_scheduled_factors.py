@@ -8,7 +8,7 @@ import pytest
 
 from buildbot_bench.plugin.broker.ab_tests import AbTests
 from buildbot_bench.plugin.broker.commit_queue import Schedules
-from buildbot_bench.plugin.outbox.summary_mails import write_comparisons
+from buildbot_bench.plugin.outbox.search_mails import write_comparisons
 from buildbot_bench.plugin.requests.scheduled import ScheduledComparisons
 from tests.fakes.past import Past
 
