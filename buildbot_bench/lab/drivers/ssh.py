@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision
-from buildbot_bench.core.metric import NDR
+from buildbot_bench.core.metric import BOOT, NDR
 from buildbot_bench.core.profile.model import Profile
 from buildbot_bench.core.run_logs import RunLogs, join_logs
 from buildbot_bench.lab.driver import Blast, CheckFinding, unheard
@@ -162,7 +162,7 @@ class SshDriver:
             case FitRun(value_pps=value, remark=remark):
                 self._siblings.append(value)
                 log = join_logs(replace(logs, remark=remark))
-                return Blast(values={"pps": value}, log=log, facts=facts)
+                return Blast(values={"pps": value} | self._boot_s(), log=log, facts=facts)
             case UnfitRun(flaw=Flaw.NO_TRAFFIC):
                 self._blame_for_no_traffic(workload, verdict.reason)
             case UnfitRun(flaw=Flaw.FAR, value_pps=float() as value):
@@ -192,7 +192,13 @@ class SshDriver:
             self._blame(f"the kernel loses packets even at {loss.least_pps:.0f} pps")
         bounds = {unit: str(rate) for unit, rate in found.rates.items()}
         cost = {"trials": f"{len(found.trials)} in {found.seconds:.0f} s"}
+        values |= self._boot_s()
         return Blast(values=values, log=found.log, facts=facts | bounds | cost)
+
+    def _boot_s(self) -> dict[str, float]:
+        """The seconds from the kernel's start until it was ready; nothing where no clock says."""
+        up_s = self._boot.up_s if self._boot else None
+        return {} if up_s is None else {BOOT.unit: up_s}
 
     def _require_alive(self) -> None:
         """See that the DUT did not reboot meanwhile."""
