@@ -292,11 +292,13 @@ def test_what_commits_cost_has_charts_of_its_own(page: Page, farm: ReplayFarm) -
     page.wait("writtenWords.some(({ words }) => words === 'bytes')")
     focus(page)
     page.press("Home")
-    page.wait("document.querySelector('.readout').textContent.includes('25,580,100 bytes')")
+    page.wait(
+        "document.querySelector('.readout').textContent.includes('25,580,100 bytes (1 build)')"
+    )
     keep(page, "history-size")
     click(page, "build time")
     page.wait(f"{count} === 1 && writtenWords.some(({{ words }}) => words === 's to build')")
-    click(page, "workload")
+    click(page, "measured")
     page.wait(f"{count} === 3")
     show(page, farm, f"commits/{farm.history.shas['r311850']}", "document.querySelector('table')")
     assert "+4,096 bytes (+0.02 %)" in text(page, "table")

@@ -104,7 +104,9 @@ def measured_twin(
     came back after others is worth a boot.
     """
     older = sa.and_(in_span(conn, 0, row.position - 1, branch), IMAGE.c.ordinal == row.ordinal)
-    predecessor = built_before(conn, row, branch=branch)
+    nearest = sa.select(IMAGE).where(older, _kernel.is_not(None))
+    newest_first = IMAGE.c.position.desc()
+    predecessor = fetch(conn, nearest.order_by(newest_first), ImageRow)
     if predecessor is None or predecessor.kernel != row.kernel:
         return None
     value = sa.select(ITERATION.c.id).where(
@@ -116,14 +118,15 @@ def measured_twin(
         ~in_doubt(),
     )
     twins = sa.select(IMAGE).where(older, _kernel == row.kernel, value.exists())
-    return fetch(conn, twins.order_by(IMAGE.c.position.desc()), ImageRow)
+    return fetch(conn, twins.order_by(newest_first), ImageRow)
 
 
 def built_before(conn: sa.Connection, row: ImageRow, *, branch: str) -> ImageRow | None:
-    """The image of that ordinal of the nearest older revision of the branch that is built."""
-    older = sa.and_(in_span(conn, 0, row.position - 1, branch), IMAGE.c.ordinal == row.ordinal)
-    nearest = sa.select(IMAGE).where(older, _kernel.is_not(None))
-    return fetch(conn, nearest.order_by(IMAGE.c.position.desc()), ImageRow)
+    """The image of that ordinal of the nearest older revision of a branch that was built."""
+    older = sa.and_(IMAGE.c.position < row.position, IMAGE.c.ordinal == row.ordinal)
+    built = sa.and_(older, of_history(line_of(conn, branch)), _kernel.is_not(None))
+    query = sa.select(IMAGE).where(built).order_by(IMAGE.c.position.desc())
+    return fetch(conn, query.limit(1), ImageRow)
 
 
 def in_span(

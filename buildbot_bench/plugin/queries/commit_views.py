@@ -87,7 +87,7 @@ _OF_IMAGE = (
     ("text", SIZE.unit, "text_bytes"),
     ("data", SIZE.unit, "data_bytes"),
     ("bss", SIZE.unit, "bss_bytes"),
-    (BUILD.name, BUILD.unit, "build_s"),
+    (BUILD.name, "s", "build_s"),
 )
 
 

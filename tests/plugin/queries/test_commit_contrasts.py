@@ -80,7 +80,7 @@ async def test_what_a_commit_costs_stands_against_the_build_before_it(past, farm
     first = (await commit(farm, "r3"))["costs"]
     assert (first["old"], first["rows"][-1]) == (
         "",
-        {"name": "time to build", "unit": "s to build", "old": None, "new": 300.0},
+        {"name": "time to build", "unit": "s", "old": None, "new": 300.0},
     )
 
 

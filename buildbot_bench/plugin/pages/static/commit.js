@@ -2,7 +2,7 @@
 
 import { usePolled } from "./api.js";
 import { Marking } from "./marking.js";
-import { change, count, figure, h, Page, Revision, SearchLink, SeriesLink, State, Table } from "./ui.js";
+import { change, count, figure, h, Page, plain, Revision, SearchLink, SeriesLink, State, Table } from "./ui.js";
 
 const { useParams } = window.ReactRouterDOM;
 
@@ -22,11 +22,13 @@ const mean = ({ values }) => `${figure(values.reduce((sum, value) => sum + value
 /** What it costs besides, which no alarm goes by. */
 function Costs({ costs: { old, rows }, label }) {
   if (rows.length === 0) return null;
-  const by = ({ old: before, new: after, unit }) =>
-    before !== null && after !== null && `${after < before ? "−" : "+"}${exact(Math.abs(after - before))} ${unit}${before ? ` (${change(after / before - 1, 2)})` : ""}`;
+  const by = ({ old: before, new: after, unit }) => {
+    if (before === null || after === null || before === after) return "";
+    return `${after < before ? "−" : "+"}${exact(Math.abs(after - before))} ${unit}${before ? ` (${change(after / before - 1, 2)})` : ""}`;
+  };
   const value = (of) => (row) => row[of] !== null && `${exact(row[of])} ${row.unit}`;
   return h(Table, { caption: "What it costs", rows, id: (row) => row.name, columns: [
-    ["what", (row) => row.name], old && [old, value("old"), "number"], [label, value("new"), "number"], old && ["difference", by, "number"]].filter(Boolean) });
+    ["what", (row) => plain(row.name, 60)], old && [old, value("old"), "number"], [label, value("new"), "number"], old && ["difference", by, "number"]].filter(Boolean) });
 }
 
 /** What the judge made of it, and what people said of that. */

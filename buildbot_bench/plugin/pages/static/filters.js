@@ -29,7 +29,7 @@ export function filtered(allSeries, view) {
 function Metrics({ view }) {
   const toggle = (cost, words) => h(Toggle, {
     key: words, on: view.cost === cost, onClick: () => view.change({ cost, of: null, first: null, second: null }) }, words);
-  return h("span", { className: "choices", role: "group", "aria-label": "metrics" }, toggle(null, "workload"),
+  return h("span", { className: "choices", role: "group", "aria-label": "metrics" }, toggle(null, "measured"),
     Object.entries(COSTS).map(([cost, { words }]) => toggle(cost, words)));
 }
 

@@ -8,7 +8,7 @@ import { change, CommitLink, count, day, h, Links, plain, quantity, SearchLink }
 export function pointText(arrays, at) {
   const [mean, low, high] = [arrays.means, arrays.lows, arrays.highs].map((of) => quantity(of[at], arrays.unit));
   const counted = count(arrays.counts[at], ["size", "build"].includes(arrays.cost) ? "build" : "iteration");
-  return `${plain(arrays.labels[at], 40)}: ${mean} (${low} to ${high}, ${counted})`;
+  return `${plain(arrays.labels[at], 40)}: ${mean} (${low === high ? "" : `${low} to ${high}, `}${counted})`;
 }
 
 /** The commit of a point, once one has stood still on it; null before. */
