@@ -149,7 +149,7 @@ def points_of_builds(conn: sa.Connection, branch: str, unit: str) -> list[PointR
             sa.func.max(IMAGE.c.changed_at),
             sa.func.min(IMAGE.c.sha),
         )
-        .where(IMAGE.c.position >= 0, images_of_history(line_of(conn, branch)), value.is_not(None))
+        .where(images_of_history(line_of(conn, branch)), value.is_not(None))
         .group_by(IMAGE.c.position)
         .order_by(IMAGE.c.position)
     )
