@@ -254,6 +254,28 @@ class ComparisonBegun:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class CostShown:
+    """One thing that a commit costs besides; None is what is not there, or not known."""
+
+    name: Line
+    unit: Line
+    old: float | None
+    new: float | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CommitCosts:
+    """What a commit's first image costs, and that of the revision `old`, built before it.
+
+    `old` is empty where none was. The first rows are the kernel's and the build's; then come
+    modules of another size, the largest change first, but for those beyond the first 20.
+    """
+
+    old: Line = ""
+    rows: tuple[CostShown, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ResultFile:
     """A file of a result directory: its text, or in `base64` what is none."""
 

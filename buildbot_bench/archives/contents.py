@@ -14,10 +14,11 @@ import subprocess
 import sys
 import tarfile
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePosixPath
 
 from buildbot_bench.archives.members import DAMAGED, Decompressed, KernelTar, Member, opened
+from buildbot_bench.core.elf import Sizes, sizes
 from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageError
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.limits import KERNEL_ARCHIVE, ArchiveBudget, spoken
@@ -29,17 +30,24 @@ _END_BYTES = 2 * tarfile.BLOCKSIZE
 # Of sys/conf/newvers.sh: name and release, what was built and when; who built it, where, and ident.
 _VERSION = re.compile(rb"FreeBSD [0-9]{1,3}\.[0-9]{1,3}-[^\0\n]{1,200}\n {1,8}[^\0\n]{1,300}")
 
+# FreeBSD 14 has 900 modules, and POSIX's NAME_MAX is 255: what is kept of an image is bounded.
+_MOST_MODULES, _LONGEST_NAME = 2000, 255
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Contents:
     """`kernel_digest`: the SHA-256 that kernels share which differ only in what builds tell.
 
     `version` is what the kernel says of itself, as `sysctl kern.version`; empty of what says none.
+    `kernel` and `modules`, the latter by file name, are sizes; of what is no ELF file there are
+    none.
     """
 
     kernel_digest: str
     manifest: Manifest | None = None
     version: str = ""
+    kernel: Sizes | None = None
+    modules: dict[str, Sizes] = field(default_factory=dict)
 
 
 def contents(path: Path, budget: ArchiveBudget = KERNEL_ARCHIVE) -> Contents:
@@ -55,7 +63,8 @@ def contents(path: Path, budget: ArchiveBudget = KERNEL_ARCHIVE) -> Contents:
         pass
     if path.stat().st_size <= budget.member_bytes:
         data = path.read_bytes()
-        return Contents(kernel_digest=neutral_digest(data), version=_version(data))
+        version = _version(data)
+        return Contents(kernel_digest=neutral_digest(data), version=version, kernel=sizes(data))
     with path.open("rb") as file:
         return Contents(kernel_digest=hashlib.file_digest(file, "sha256").hexdigest())
 
@@ -64,6 +73,7 @@ def _of_archive(decompressed: Decompressed, archive: KernelTar) -> Contents:
     digests: dict[PurePosixPath, tuple[str, str]] = {}
     manifest: Manifest | None = None
     has_file, version = False, ""
+    counted: dict[str, Sizes] = {}
     for member in _whole(decompressed, archive):
         info, name = member.info, PurePosixPath(member.info.name)
         if name.name == NAME:
@@ -77,12 +87,25 @@ def _of_archive(decompressed: Decompressed, archive: KernelTar) -> Contents:
             has_file |= content is not None
             if name.name == "kernel" and content is not None:
                 version = _version(content)
+            if content is not None and _is_counted(name.name) and (size := sizes(content)):
+                counted[name.name] = size
     if not has_file:
         raise UntestableRevision("the artefact is an archive without a kernel")
     if sum(name.name == "kernel" for name in digests) > 1:
         raise tarfile.TarError("which of several kernels is booted depends on their order")
-    digest = digest_of_files(digests.values())
-    return Contents(kernel_digest=digest, manifest=manifest, version=version)
+    kernel = counted.pop("kernel", None)
+    return Contents(
+        kernel_digest=digest_of_files(digests.values()),
+        manifest=manifest,
+        version=version,
+        kernel=kernel,
+        modules=dict(sorted(counted.items())[:_MOST_MODULES]),
+    )
+
+
+def _is_counted(name: str) -> bool:
+    """Whether a file of that name may be in memory when the kernel runs."""
+    return not name.endswith(".debug") and len(name) <= _LONGEST_NAME
 
 
 def _version(kernel: bytes) -> str:
@@ -151,11 +174,13 @@ def contents_apart(path: Path, budget: ArchiveBudget = KERNEL_ARCHIVE) -> Conten
     found = json.loads(ended.stdout)
     if _REFUSED in found:
         raise UntestableRevision(found[_REFUSED])
-    manifest = found["manifest"]
+    manifest, kernel = found["manifest"], found["kernel"]
     return Contents(
         kernel_digest=found["kernel_digest"],
         manifest=Manifest(**manifest) if manifest else None,
         version=found["version"],
+        kernel=Sizes(*kernel) if kernel else None,
+        modules={name: Sizes(*size) for name, size in found["modules"].items()},
     )
 
 

@@ -11,14 +11,16 @@ files of 64 bits; devmatch(8)'s part is left out.
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 MAGIC = b"\x7fELF"
 SYMBOLS, NOTES, NOBITS = 2, 7, 8  # kinds of sections; the last takes no room in the file
 NO_TYPE, FUNCTION, FILE = 0, 2, 4  # kinds of symbols
-ALLOCATED, EXECUTABLE = 2, 4  # flags: in memory when it runs; instructions
+WRITABLE, ALLOCATED, EXECUTABLE = 1, 2, 4  # flags: written to, in memory when it runs; instructions
 
 _LONGEST_NAME = 256
 _MOST_CLAIMED = 2  # times the file's size
+_MOST_BYTES = 1 << 53  # what JSON's readers count exactly; no kernel has a thousandth of it
 # Where the header has e_shoff, e_shentsize, e_shnum and e_shstrndx; and a section's header: name,
 # type, flags, address, offset, size, link. For 32 bits and for 64.
 _HEADER = {1: (32, "I", 46, "7I"), 2: (40, "Q", 58, "2I4QI")}
@@ -73,6 +75,29 @@ def sections(data: bytes) -> tuple[Section, ...]:
     claimed = sum(section.span.stop - section.span.start for section in found)
     whole = all(section.span.stop <= len(data) for section in found)
     return found if whole and claimed <= _MOST_CLAIMED * len(data) else ()
+
+
+class Sizes(NamedTuple):
+    """The bytes of a program in memory, as a tuple: JSON has it in few letters."""
+
+    text: int
+    data: int
+    bss: int
+
+
+def sizes(data: bytes) -> Sizes | None:
+    """Count as size(1) does in the Berkeley format; None for what is no whole ELF file.
+
+    Source: FreeBSD's contrib/elftoolchain/size/size.c, berkeley_calc(): of what is in memory, what
+    is not written to is text, and what takes no room in the file is bss.
+    """
+    counted = {"text": 0, "data": 0, "bss": 0}
+    for section in sections(data):
+        if section.is_loaded:
+            is_text = section.is_code or not section.flags & WRITABLE
+            kind = "text" if is_text else "bss" if section.kind == NOBITS else "data"
+            counted[kind] += section.size
+    return Sizes(**counted) if 0 < sum(counted.values()) <= _MOST_BYTES else None
 
 
 def source_names(data: bytes) -> frozenset[str]:

@@ -39,9 +39,15 @@ INSTRUCTIONS_PER_PACKET = Metric(
 )
 NDR = Metric(name="rate without loss", unit="pps without loss")
 PDR = Metric(name="rate at .5 % loss", unit="pps at .5 % loss")
+SIZE = Metric(name="text and data", unit="bytes", higher_is_better=False, noise=NoiseClass.EXACT)
+BUILD = Metric(name="time to build", unit="s to build", higher_is_better=False)
+BOOT = Metric(name="time to boot", unit="s to boot", higher_is_better=False)
+COSTS = {"size": SIZE, "build": BUILD, "boot": BOOT}
+"""What a commit costs besides, which each build and boot tells: kept and shown, never judged. Of
+these only the last is measured by a lab, behind the unit that is judged."""
 KNOWN_METRICS = {
     metric.unit: metric
-    for metric in (PPS, PACKETS_PER_CPU_SECOND, INSTRUCTIONS_PER_PACKET, NDR, PDR)
+    for metric in (PPS, PACKETS_PER_CPU_SECOND, INSTRUCTIONS_PER_PACKET, NDR, PDR, BOOT)
 }
 
 

@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from buildbot_bench.core.figures import quantity
 from buildbot_bench.core.legible import long_line
 from buildbot_bench.core.profile.formats import parse_folded
 from buildbot_bench.core.profile.symbols import top_symbols
@@ -94,7 +95,7 @@ def tell(event: Event) -> str:
 def _of_iteration(event: Measured) -> str:
     if event.failure is not None:
         return f"refused: {long_line(event.failure)}"
-    values = ", ".join(f"{value:,.0f} {unit}" for unit, value in event.values.items())
+    values = ", ".join(f"{quantity(value)} {unit}" for unit, value in event.values.items())
     return f"{values} ({event.duration_s:.0f} s)"
 
 

@@ -6,10 +6,11 @@ import tarfile
 
 import pytest
 
-from buildbot_bench.archives.contents import contents
+from buildbot_bench.archives.contents import contents, contents_apart
+from buildbot_bench.core.elf import Sizes
 from buildbot_bench.core.manifest import NAME, Manifest, write_manifest
 from buildbot_bench.core.neutral import neutral_digest
-from tests.core.elf_files import CODE, Part, elf
+from tests.core.elf_files import CODE, DATA, WRITE, Part, elf
 
 MADE = Manifest(variant="r311849", config="GENERIC-NODEBUG", toolchain="clang 14", flags="-j4")
 
@@ -64,6 +65,22 @@ def test_the_manifest_is_told_and_makes_no_other_kernel(tmp_path):
     held = contents(packed(tmp_path / "told", files))
     assert held.manifest == MADE
     assert held.kernel_digest == contents(bare).kernel_digest
+
+
+def sized(text: int, data: int) -> bytes:
+    parts = Part(name=".text", content=bytes(text), flags=CODE), Part(name=".rodata", content=b"r")
+    return elf(*parts, Part(name=".data", content=bytes(data), flags=DATA | WRITE))
+
+
+def test_the_sizes_of_kernel_and_modules_are_told_to_who_has_it_read(tmp_path):
+    files = {"boot/kernel/kernel": sized(70, 8), "boot/kernel/if_em.ko": sized(20, 2)}
+    files |= {"kernel.debug": sized(900, 9), "linker.hints": b"hints", "x" * 300: sized(1, 1)}
+    read = contents_apart(packed(tmp_path / "whole", files))
+    assert read.kernel == Sizes(text=71, data=8, bss=0)
+    assert read.modules == {"if_em.ko": Sizes(text=21, data=2, bss=0)}
+    alone = tmp_path / "kernel"
+    alone.write_bytes(sized(70, 8))
+    assert (contents(alone).kernel, contents(alone).modules) == (read.kernel, {})
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"format": 2}', '{"format": 1, "files": {}}'])

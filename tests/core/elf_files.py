@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 PROGBITS, STRTAB, NOTE, NOBITS = 1, 3, 7, 8
 DATA, CODE, DEBUG = 2, 6, 0  # flags: allocated, allocated and executable, none
+WRITE = 1  # and this one, of what is written to
 
 
 # Where GNU ld says that a .bss begins which is aligned: behind the end of the file.

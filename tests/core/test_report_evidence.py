@@ -311,6 +311,24 @@ def test_artefacts_are_those_that_were_booted_next_to_the_step():
     ]
 
 
+def test_what_the_kernels_differ_by_in_size_is_said_in_one_sentence():
+    def grown(old, new, ordinal=0):
+        names = "text_bytes", "data_bytes", "bss_bytes"
+        sides = zip(images(DROP, ordinal=ordinal), (old, new), strict=True)
+        sized = [replace(one, **dict(zip(names, of, strict=True))) for one, of in sides]
+        return composed(images=tuple(sized)).growth
+
+    assert grown((24_576_000, 1000, 7), (24_588_288, 1000, 8)) == (
+        "The kernel of r311849 has 12,288 bytes more text (+0.05 %) and 1 byte more bss (+14.29 %)"
+        " than that of r311848."
+    )
+    assert "4 bytes less data (-50.00 %) than" in grown((5, 8, 0), (5, 4, 0))
+    assert "9 bytes more bss than" in grown((5, 8, 0), (5, 8, 9))
+    assert grown((5, 8, 0), (5, 8, 0)) == ""
+    assert grown((None,) * 3, (5, 8, 0)) == ""
+    assert grown((5, 8, 0), (6, 8, 0), ordinal=1) == ""
+
+
 def test_cost_counts_boots_failures_and_the_images_that_were_booted():
     cost = reports.iflib().cost
     assert (cost.boots, cost.failed, cost.images, cost.build_s) == (25, 0, 5, 5 * 850.0)

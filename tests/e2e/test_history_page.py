@@ -284,6 +284,27 @@ def test_series_of_a_unit_share_a_chart_and_some_are_left_out(page: Page, farm: 
     page.wait(f"{count} === 1 && document.querySelectorAll('.names a').length === 2")
 
 
+def test_what_commits_cost_has_charts_of_its_own(page: Page, farm: ReplayFarm) -> None:
+    count = "document.querySelectorAll('.canvas[data-drawn]').length"
+    show(page, farm, "history", f"{count} === 3")
+    click(page, "size")
+    page.wait(f"{count} === 1 && location.hash.includes('cost=size')")
+    page.wait("writtenWords.some(({ words }) => words === 'bytes')")
+    focus(page)
+    page.press("Home")
+    page.wait(
+        "document.querySelector('.readout').textContent.includes('25,580,100 bytes (1 build)')"
+    )
+    keep(page, "history-size")
+    click(page, "build time")
+    page.wait(f"{count} === 1 && writtenWords.some(({{ words }}) => words === 's to build')")
+    click(page, "measured")
+    page.wait(f"{count} === 3")
+    show(page, farm, f"commits/{farm.history.shas['r311850']}", "document.querySelector('table')")
+    assert "+4,096 bytes (+0.02 %)" in text(page, "table")
+    keep(page, "commit-costs")
+
+
 def rest_levels(farm: ReplayFarm, workload: str) -> dict[str, tuple[float, float, float]]:
     """Mean, lowest and highest boot of each revision, as REST's own file has them."""
     answer = httpx.get(f"{farm.url}{API}/samples/replay/{workload}/csv", **ASKED)

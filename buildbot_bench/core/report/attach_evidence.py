@@ -6,7 +6,7 @@ from dataclasses import replace
 from buildbot_bench.core.legible import long_line, one_line
 from buildbot_bench.core.model.resolution import rounding_words
 from buildbot_bench.core.report import words
-from buildbot_bench.core.report.both_sides import artefacts, cost, scope, setup
+from buildbot_bench.core.report.both_sides import artefacts, cost, growth, scope, setup
 from buildbot_bench.core.report.checks import IMAGES_AGREE, STILL_PRESENT, StepContext, make_checks
 from buildbot_bench.core.report.context import Context, SearchStage
 from buildbot_bench.core.report.evidence_model import (
@@ -80,6 +80,7 @@ def attach_evidence(
         measured=_measured(samples, before, after),
         why=_why(known, step, report.setting),
         clocks=_clocks(report, between, samples, (before, after)),
+        growth=growth(known.images, step, old, new, built=report.setting.item.built),
     )
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from buildbot_bench.core import ministat
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.figures import count, fine_percent
 from buildbot_bench.core.incident.confirmation import Standing
 from buildbot_bench.core.legible import one_line
 from buildbot_bench.core.model.thresholds import is_change
@@ -76,6 +77,32 @@ def cost(probes: Sequence[ProbeRecord], images: Sequence[ImageRecord]) -> Cost |
         images=len(built),
         build_s=sum(image.build_s or 0.0 for image in built),
     )
+
+
+_PARTS = ("text", "data", "bss")
+
+
+def growth(
+    images: Sequence[ImageRecord], step: StepReport, old: int, new: int, *, built: str
+) -> str:
+    """Say how the kernels' sizes differ at a step between two positions; empty where they do not.
+
+    What the report calls a kernel is `built`. Of each revision its first image counts: another
+    link order pads elsewhere.
+    """
+    first = {image.position: image for image in images if image.ordinal == 0}
+    if old not in first or new not in first:
+        return ""
+    changes = []
+    for part in _PARTS:
+        before, after = (getattr(first[at], f"{part}_bytes") for at in (old, new))
+        if before is not None and after is not None and before != after:
+            by = f" ({fine_percent(after / before - 1)})" if before else ""
+            more = "more" if after > before else "less"
+            changes.append(f"{count(abs(after - before), 'byte')} {more} {part}{by}")
+    label, than = (one_line(side.label, columns=_NAME_COLUMNS) for side in (step.new, step.old))
+    text = " and ".join((", ".join(changes[:-1]), changes[-1]) if changes[1:] else changes)
+    return f"The {built} of {label} has {text} than that of {than}." if changes else ""
 
 
 def _at(images: Sequence[ImageRecord], positions: Iterable[int]) -> Iterator[ImageRecord]:

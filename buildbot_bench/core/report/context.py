@@ -21,7 +21,8 @@ class ImageRecord:
 
     `iterations` is how many of its iterations gave a value on the search's testbed and workload;
     `facts` are the (name, value) pairs that lab and builder reported of them; `kernel` tells
-    kernels apart by what they do, as `digest` does by the bytes of the artefact.
+    kernels apart by what they do, as `digest` does by the bytes of the artefact. The three sizes
+    are the kernel's, in bytes.
     """
 
     position: int
@@ -32,6 +33,9 @@ class ImageRecord:
     build_s: float | None = None
     iterations: int = 0
     facts: frozenset[tuple[str, str]] = frozenset()
+    text_bytes: int | None = None
+    data_bytes: int | None = None
+    bss_bytes: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

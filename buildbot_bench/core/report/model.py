@@ -231,7 +231,8 @@ class Report:
     are those that the culprit's message names, as `setting.links` takes them.
     `clocks` says where one of wall and processor time shows a change and the other none, and where
     values are rounded to coarse steps. `second_opinion` says on which testbeds the workload shows
-    the change, where another one was asked.
+    the change, where another one was asked. `growth` says by how many bytes the kernels of the
+    headline's two sides differ, empty where they do not or nobody counted.
     `version` is raised when a key of the JSON changes its meaning.
     """
 
@@ -272,6 +273,7 @@ class Report:
     reviews: tuple[str, ...] = ()
     clocks: str = ""
     second_opinion: str = ""
+    growth: str = ""
 
     @property
     def other_steps(self) -> tuple[StepReport, ...]:

@@ -8,12 +8,14 @@ a third and more.
 """
 
 import platform
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from buildbot_bench import extensions
 from buildbot_bench.core.errors import BenchError, InfraError, UntestableRevision
+from buildbot_bench.core.metric import BOOT
 from buildbot_bench.core.profile.model import Profile
 from buildbot_bench.lab.driver import Blast, CheckFinding, unheard
 from buildbot_bench.lab.drivers.child import kill_leftovers
@@ -79,6 +81,7 @@ class EmbeddedDriver:
         self._kernel = home / "boot" / "kernel"
         self._digest = ""
         self._tunables: tuple[str, ...] = ()
+        self._boot_s = 0.0
         self._workloads: Mapping[str, EmbeddedWorkload] = extensions.load_all(
             extensions.EMBEDDED_WORKLOADS
         )
@@ -142,6 +145,7 @@ class EmbeddedDriver:
         lasting_s = max(settings.duration_s, _MOST_BLASTS * settings.profile_s)
         self._running.open_receiver()
         self._running.start_control(lasting_s=lasting_s)
+        began_s = time.monotonic()
         try:
             self._running.start(KERNEL, self._kernel, self._environment, lasting_s=lasting_s)
         except OSError as error:
@@ -151,6 +155,7 @@ class EmbeddedDriver:
         if not self._running.await_port(KERNEL):
             how = self._running.ending(KERNEL) or f"was not up after {settings.boot_timeout_s:g} s"
             raise UntestableRevision(f"the kernel {how} when it booted")
+        self._boot_s = time.monotonic() - began_s
 
     def verify(self) -> None:
         """Compare the digest of the program that the process runs."""
@@ -159,7 +164,7 @@ class EmbeddedDriver:
             raise InfraError(f"the DUT runs {running[:12]}, not {self._digest[:12]}")
 
     def blast(self, workload: str) -> Blast:
-        """Let kernel and control take turns; values in packets/CPU-s and, behind it, pps.
+        """Let kernel and control take turns; values in packets/CPU-s and, behind it, pps and BOOT.
 
         Raises:
             UntestableRevision: When the kernel ends under traffic.
@@ -177,6 +182,7 @@ class EmbeddedDriver:
         reading = parse_receiver(blaster.output())
         if isinstance(reading, Reading):  # on a crowded machine too few lines may be left
             values["pps"] = reading.median_pps
+        values[BOOT.unit] = self._boot_s
         return Blast(values=values, log=blaster.output())
 
     def counter(self) -> str:

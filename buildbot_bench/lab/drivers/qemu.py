@@ -6,12 +6,14 @@ what the kernel under test did not.
 """
 
 import platform
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision
+from buildbot_bench.core.metric import BOOT
 from buildbot_bench.core.profile.model import EXECUTED, Profile
 from buildbot_bench.lab.driver import Blast, CheckFinding, unheard
 from buildbot_bench.lab.drivers.child import kill_leftovers
@@ -60,6 +62,7 @@ class QemuDriver:
         self._image: BootImage | None = None
         self._tunables: tuple[str, ...] = ()
         self._machine: VirtualMachine | None = None
+        self._boot_s = 0.0
         self._said = ""
         self._chosen = ""
         self._tracing = Tracing(settings.program, home)
@@ -111,9 +114,11 @@ class QemuDriver:
         if lacking := self._installed.missing:
             self._blame(f"the artefact has no {lacking[0]}.ko, which the testbed needs")
         plugin = self._tracing.plugin() if self._settings.exact else None
+        began_s = time.monotonic()
         self._machine = self._start(self._installed, self._tunables, plugin)
         if fault := self._await_forwarding(self._machine):
             self._blame(f"the kernel {fault} when it booted")
+        self._boot_s = time.monotonic() - began_s
 
     def verify(self) -> None:
         """Compare the file's digest, and the build ID that the kernel printed with the file's.
@@ -138,9 +143,10 @@ class QemuDriver:
             raise InfraError(f"no such workload: {workload}")
         try:
             if self._settings.exact:
-                blast = self._count()
+                blast = self._count()  # its clock counts instructions: the host's says nothing
             else:
                 blast = measure_pps(self._running, self._settings.bursts)
+                blast.values[BOOT.unit] = self._boot_s
         except Lost as lost:
             self._blame(f"the kernel {fate(self._running, lost)} under traffic")
         copy_verified(self._artefact, self._proven, self._digest)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NoReturn, TypeVar
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision
-from buildbot_bench.core.metric import Metric
+from buildbot_bench.core.metric import BOOT, Metric
 from buildbot_bench.core.profile.model import Profile
 from buildbot_bench.core.run_logs import RunLogs, join_logs
 from buildbot_bench.lab.driver import Blast, CheckFinding, unheard
@@ -181,7 +181,7 @@ class SshDriver:
             case FitRun(value_pps=value, remark=remark):
                 self._siblings.append(value)
                 log = join_logs(replace(logs, remark=remark))
-                return Blast(values={"pps": value}, log=log, facts=facts)
+                return Blast(values={"pps": value} | self._boot_s(), log=log, facts=facts)
             case UnfitRun(flaw=Flaw.NO_TRAFFIC):
                 self._blame_for_no_traffic(verdict.reason, workload)
             case UnfitRun(flaw=Flaw.FAR, value_pps=float() as value):
@@ -214,7 +214,7 @@ class SshDriver:
                 times |= one.values
                 log += one.log
             rates, times = (times, rates) if own.latency.judged else (rates, times)
-        return Blast(values=rates | times, log=log, facts=facts)
+        return Blast(values=rates | times | self._boot_s(), log=log, facts=facts)
 
     def _alive_after(self, action: Callable[[], _Result], blame: Callable[[], NoReturn]) -> _Result:
         """What an action under traffic gives; a DUT that does not outlive it is to blame first."""
@@ -228,6 +228,11 @@ class SshDriver:
             raise
         self._require_alive()
         return result
+
+    def _boot_s(self) -> dict[str, float]:
+        """The seconds from the kernel's start until it was ready; nothing where no clock says."""
+        up_s = self._boot.up_s if self._boot else None
+        return {} if up_s is None else {BOOT.unit: up_s}
 
     def _require_alive(self) -> None:
         """See that the DUT did not reboot meanwhile."""

@@ -115,6 +115,12 @@ class Alive:
     unsure_s: float = 0.0
     seen_s: float = 0.0
 
+    @property
+    def up_s(self) -> float | None:
+        """For how many seconds it ran when it was seen; None where no clock says."""
+        up_s = 0.0 if self.began_s is None else self.seen_s - self.began_s
+        return up_s if up_s > 0 else None
+
     def same_boot(self, other: Alive) -> bool:
         """Whether both were seen on one and the same boot."""
         if self.boot_id and other.boot_id:

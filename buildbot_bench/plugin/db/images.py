@@ -121,6 +121,14 @@ def measured_twin(
     return fetch(conn, twins.order_by(newest_first), ImageRow)
 
 
+def built_before(conn: sa.Connection, row: ImageRow, *, branch: str) -> ImageRow | None:
+    """The image of that ordinal of the nearest older revision of a branch that was built."""
+    older = sa.and_(IMAGE.c.position < row.position, IMAGE.c.ordinal == row.ordinal)
+    built = sa.and_(older, of_history(line_of(conn, branch)), _kernel.is_not(None))
+    query = sa.select(IMAGE).where(built).order_by(IMAGE.c.position.desc())
+    return fetch(conn, query.limit(1), ImageRow)
+
+
 def in_span(
     conn: sa.Connection, first_position: int, last_position: int, branch: str | None
 ) -> sa.ColumnElement[bool]:

@@ -90,6 +90,8 @@ class ImageRow:
     known; `built_by` tells the jobs apart that built. `branch` is the one that has the revision,
     of several the one watched first: empty when none is watched, None when that is not known.
     `repository` is what its repository's branches have in front, empty of the first one.
+    `text_bytes`, `data_bytes` and `bss_bytes` are the kernel's as size(1) counts them, None of what
+    is no ELF file; `modules` has the three of each module by its file's name.
     """
 
     id: int
@@ -110,11 +112,16 @@ class ImageRow:
     changed_at: float
     version: Count
     kernel_digest: str | None = None
-    manifest: dict[str, Any] | None = None
     read_files: Digest | None = None
     built_by: Digest | None = None
     branch: str | None = None
     repository: str = ""
+    text_bytes: Large | None = None
+    data_bytes: Large | None = None
+    bss_bytes: Large | None = None
+    # The long columns stand last, as those of iterations do.
+    manifest: dict[str, Any] | None = None
+    modules: dict[str, Any] | None = None
 
     @property
     def kernel(self) -> str | None:

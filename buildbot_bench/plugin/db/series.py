@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
+from buildbot_bench.core.metric import BUILD, SIZE
 from buildbot_bench.plugin.db.branches import images_of_history, line_of
 from buildbot_bench.plugin.db.quarantines import in_doubt, of_control
 from buildbot_bench.plugin.db.schema import IMAGE, ITERATION, PROBE, SEARCH
@@ -94,9 +95,14 @@ def _names() -> sa.CTE:
     )
 
 
-def points(conn: sa.Connection, testbed: str, workload: str, branch: str) -> list[PointRow]:
-    """What each revision gave, by position; of one position the epoch measured first is first."""
-    of = _by_image(testbed, workload)
+def points(
+    conn: sa.Connection, testbed: str, workload: str, branch: str, unit: str | None = None
+) -> list[PointRow]:
+    """What each revision gave, by position; of one position the epoch measured first is first.
+
+    Without `unit` in the primary one of each iteration.
+    """
+    of = _by_image(testbed, workload, unit)
     # PostgreSQL's sum of whole numbers is a decimal one, with which floats do not reckon.
     count = sa.cast(sa.func.sum(of.c.count), sa.Integer)
     last_at_s = sa.func.max(of.c.last_at_s).label("last_at_s")
@@ -121,7 +127,36 @@ def points(conn: sa.Connection, testbed: str, workload: str, branch: str) -> lis
     return [PointRow._make(row) for row in conn.execute(query).all()]
 
 
-def _by_image(testbed: str, workload: str) -> sa.Subquery:
+_OF_BUILD: dict[str, sa.ColumnElement[Any]] = {
+    SIZE.unit: IMAGE.c.text_bytes + IMAGE.c.data_bytes,
+    BUILD.unit: IMAGE.c.build_s,
+}
+
+
+def points_of_builds(conn: sa.Connection, branch: str, unit: str) -> list[PointRow]:
+    """What the builds of each revision of a branch cost in SIZE's unit or BUILD's, by position."""
+    value = sa.cast(_OF_BUILD[unit], sa.Double)
+    query = (
+        sa.select(
+            IMAGE.c.position,
+            sa.func.min(IMAGE.c.label),
+            sa.literal(""),
+            sa.literal(unit),
+            sa.func.count(),
+            sa.func.avg(value),
+            sa.func.min(value),
+            sa.func.max(value),
+            sa.func.max(IMAGE.c.changed_at),
+            sa.func.min(IMAGE.c.sha),
+        )
+        .where(images_of_history(line_of(conn, branch)), value.is_not(None))
+        .group_by(IMAGE.c.position)
+        .order_by(IMAGE.c.position)
+    )
+    return [PointRow._make(row) for row in conn.execute(query).all()]
+
+
+def _by_image(testbed: str, workload: str, unit: str | None) -> sa.Subquery:
     """The values of each image, put together before each of them would be joined with it."""
     return (
         sa.select(
@@ -137,7 +172,7 @@ def _by_image(testbed: str, workload: str) -> sa.Subquery:
         .where(
             *_of(testbed, workload),
             ITERATION.c.value.is_not(None),
-            ITERATION.c.is_primary,
+            ITERATION.c.is_primary if unit is None else ITERATION.c.unit == unit,
             ~in_doubt(),
             ~of_control(testbed),
         )

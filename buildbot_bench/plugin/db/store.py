@@ -107,6 +107,7 @@ class BenchStore(PooledStore):
     images_of_history = reading(image_queries.images_of_history)
     images_between = reading(image_queries.images_between)
     measured_twin = reading(image_queries.measured_twin)
+    built_before = reading(image_queries.built_before)
 
     keep_read_files = writing(read_queries.keep_read_files)
     read_files = reading(read_queries.read_files)
@@ -155,6 +156,7 @@ class BenchStore(PooledStore):
     measured_by = reading(series_queries.measured_by)
     measured_before = reading(series_queries.measured_before)
     points = reading(series_queries.points)
+    points_of_builds = reading(series_queries.points_of_builds)
     export = reading(series_queries.export)
     last_outcomes = reading(series_queries.last_outcomes)
     last_boot_at = reading(series_queries.last_boot_at)

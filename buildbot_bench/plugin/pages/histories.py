@@ -15,6 +15,7 @@ from twisted.internet.threads import deferToThread
 from twisted.web.http import CACHED
 from twisted.web.resource import Resource
 
+from buildbot_bench.core.metric import COSTS
 from buildbot_bench.plugin.db.branches import Segment
 from buildbot_bench.plugin.db.finding_rows import QuarantineRow
 from buildbot_bench.plugin.db.series import PointRow
@@ -27,6 +28,7 @@ from buildbot_bench.plugin.queries.history import (
     SeriesPoints,
     as_arrays,
     marks_of,
+    read_costs,
     read_series,
 )
 
@@ -61,7 +63,7 @@ class Histories:
     """Tells series, which are read again only when there is news of them."""
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[str, str, str], KeptHistory] = {}
+        self._kept: dict[tuple[str, str, str, str], KeptHistory] = {}
         self._iterations: dict[tuple[str, str], int] = {}
         self._times = CommitTimes()
         # Threads that read thousands of rows at once take the interpreter from each other.
@@ -80,36 +82,43 @@ class Histories:
         ]
         for series in wanted:
             await self.read(farm, *series)
-        for series in self._kept.keys() - wanted:
-            del self._kept[series]
+        for key in [key for key in self._kept if key[:3] not in wanted]:
+            del self._kept[key]
         return len(self._kept)
 
     async def read(
-        self, farm: Farm, testbed: str, workload: str, branch: str | None = None
+        self, farm: Farm, testbed: str, workload: str, branch: str | None = None, cost: str = ""
     ) -> KeptHistory:
         """The series on a branch, or on the first, as it is now.
 
-        One without points when there is none of that name.
+        One without points when there is none of that name. With a `cost`, a name of COSTS, it is
+        what its commits cost.
         """
         asked = (testbed, workload, await first_branch(farm) if branch is None else branch)
-        kept = self._kept.get(asked)
+        kept = self._kept.get((*asked, cost))
         if kept is not None and kept.news == await self._news(farm, *asked):
             return kept
         return await self._one_at_a_time.run(
-            lambda: Deferred.fromCoroutine(self._read(farm, *asked))
+            lambda: Deferred.fromCoroutine(self._read(farm, *asked, cost))
         )
 
-    async def _read(self, farm: Farm, testbed: str, workload: str, branch: str) -> KeptHistory:
+    async def _read(
+        self, farm: Farm, testbed: str, workload: str, branch: str, cost: str
+    ) -> KeptHistory:
         # Asked for before the series is read: what comes meanwhile is news the next time.
         news = await self._news(farm, testbed, workload, branch)
-        kept = self._kept.get((testbed, workload, branch))
+        kept = self._kept.get((testbed, workload, branch, cost))
         if kept is not None and kept.news == news:
             return kept  # whoever had the lock has read it
-        series = await read_series(farm, testbed, workload, branch)
+        if metric := COSTS.get(cost):
+            series = await read_costs(farm, testbed, workload, branch, metric)
+        else:
+            series = await read_series(farm, testbed, workload, branch)
         times = await self._times.of(farm, branch, series.points)
-        kept = await deferToThread(_compressed_history, testbed, workload, series, news, times)
+        named = {"testbed": testbed, "workload": workload, "branch": branch, "cost": cost}
+        kept = await deferToThread(_compressed_history, named, series, news, times)
         if series.points:  # nobody fills the memory by asking for what there is not
-            self._kept[testbed, workload, branch] = kept
+            self._kept[testbed, workload, branch, cost] = kept
         return kept
 
     async def _news(self, farm: Farm, testbed: str, workload: str, branch: str) -> HistoryVersion:
@@ -133,14 +142,9 @@ def histories_of(master: Any) -> Histories:
 
 
 def _compressed_history(
-    testbed: str,
-    workload: str,
-    series: SeriesPoints,
-    news: HistoryVersion,
-    times: Sequence[int],
+    named: dict[str, str], series: SeriesPoints, news: HistoryVersion, times: Sequence[int]
 ) -> KeptHistory:
-    named = {"testbed": testbed, "workload": workload, "branch": news.line[0].branch}
-    view = named | as_arrays(series, news.marks, times)
+    view = named | as_arrays(series, news.marks if series.noise else (), times)
     text = json.dumps({"views": [view], "meta": {}}, separators=(",", ":")).encode()
     return KeptHistory(
         news=news,
@@ -153,7 +157,8 @@ def _compressed_history(
 class HistoryTexts(Resource):
     """A page for each testbed and workload, of the first branch or, with ?branch=, of another.
 
-    What nobody measured is a series without points.
+    With ?cost=, a name of COSTS, it is what commits cost, in builds or in boots there. What nobody
+    measured is a series without points.
     """
 
     def __init__(self, master: Any, *names: str) -> None:
@@ -177,12 +182,15 @@ class _SeriesText(DeferredResource):
         self._series = (testbed, workload)
 
     async def body(self, request: Any) -> bytes:
-        farm, branch = farm_of(self.master), request.args.get(b"branch", [None])[0]
-        kept = await histories_of(self.master).read(
-            farm,
-            *self._series,
-            None if branch is None else branch.decode("utf-8", "replace"),
-        )
+        asked = {
+            name: request.args[name.encode()][0].decode("utf-8", "replace")
+            for name in ("branch", "cost")
+            if name.encode() in request.args
+        }
+        if asked.get("cost") not in COSTS:
+            asked.pop("cost", None)  # nobody fills the memory by asking for what there is not
+        histories = histories_of(self.master)
+        kept = await histories.read(farm_of(self.master), *self._series, **asked)
         request.setHeader(b"content-type", b"application/json; charset=utf-8")
         # Kept by the browser, which asks each time whether it is still true.
         request.setHeader(b"cache-control", b"no-cache")

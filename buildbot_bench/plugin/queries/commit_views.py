@@ -3,11 +3,14 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
+from buildbot_bench.api.answers import CommitCosts, CostShown
 from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.errors import BenchError, InfraError, UsageError
-from buildbot_bench.core.json_model import Json
+from buildbot_bench.core.json_model import Json, to_json
 from buildbot_bench.core.links import Links
+from buildbot_bench.core.metric import BOOT, BUILD, SIZE
 from buildbot_bench.core.report.predecessor import (
     CommitContrast,
     against_predecessor,
@@ -52,6 +55,7 @@ async def commit(farm: Farm, named: str) -> Json | None:
         "branch": branch,
         "image_state": str(image.state),
         "failure": image.reason or "",
+        "costs": to_json(_costs(await farm.store.built_before(image, branch=branch), image)),
         "series": [
             await _on_series(farm, image, branch, series, verdicts.get(series))
             for series in _in_order(farm, {*measured, *verdicts})
@@ -59,18 +63,59 @@ async def commit(farm: Farm, named: str) -> Json | None:
     }
 
 
+_MOST_MODULES = 20  # what a reader looks through; a compiler's change changes all
+
+
+def _costs(before: ImageRow | None, image: ImageRow) -> CommitCosts:
+    """What an image costs against the one that was built before it."""
+    kernel = [
+        CostShown(name=name, unit=unit, old=getattr(before, of, None), new=new)
+        for name, unit, of in _OF_IMAGE
+        if (new := getattr(image, of)) is not None
+    ]
+    old, new = (one.modules if one and one.modules else {} for one in (before, image))
+    sizes = [
+        CostShown(name=name, unit=SIZE.unit, old=_bytes(old.get(name)), new=_bytes(new.get(name)))
+        for name in (old.keys() | new.keys() if old and new else ())
+    ]
+    changed = [one for one in sizes if one.old != one.new]
+    changed.sort(key=lambda one: (-abs((one.new or 0) - (one.old or 0)), one.name))
+    return CommitCosts(old=before.label if before else "", rows=(*kernel, *changed[:_MOST_MODULES]))
+
+
+_OF_IMAGE = (
+    ("text", SIZE.unit, "text_bytes"),
+    ("data", SIZE.unit, "data_bytes"),
+    ("bss", SIZE.unit, "bss_bytes"),
+    (BUILD.name, "s", "build_s"),
+)
+
+
+def _bytes(sizes: Sequence[int] | None) -> int | None:
+    """What a module takes in memory, of its text, data and bss."""
+    return None if sizes is None else sum(sizes)
+
+
 async def contrast_of(
-    farm: Farm, image: ImageRow, branch: str, testbed: str, workload: str
+    farm: Farm,
+    image: ImageRow,
+    branch: str,
+    testbed: str,
+    workload: str,
+    *,
+    unit: str | None = None,
 ) -> CommitContrast | None:
     """The commit of an image against the nearest one before it that was measured likewise.
 
-    None where there is no such, or the commit itself gave no value.
+    None where there is no such, or the commit itself gave no value. Without `unit` in the primary
+    one.
     """
-    new = await _samples(farm, image.position, branch, testbed=testbed, workload=workload)
+    series: dict[str, Any] = {"testbed": testbed, "workload": workload}
+    new = await _samples(farm, image.position, branch, **series, unit=unit)
     last = newest_measured(new)
     if last is None:
         return None
-    key = {"testbed": testbed, "workload": workload, "unit": last.metric.unit, "epoch": last.epoch}
+    key = series | {"unit": last.metric.unit, "epoch": last.epoch}
     position = await farm.store.measured_before(
         **key, branch=branch, first=image.position - WINDOW_COMMITS, before=image.position
     )
@@ -127,6 +172,7 @@ async def _on_series(
         "nouns": (await item_on(farm, testbed)).nouns,
         "gone": removal_reason(farm, testbed, workload, repository_of(branch)),
         "contrast": contrast_json(found),
+        "boot": contrast_json(await contrast_of(farm, image, branch, *series, unit=BOOT.unit)),
         "marked": list(await marks_told(farm, testbed, workload, branch, image.position)),
         "verdict": None if verdict is None else await _verdict(farm, verdict),
     }
@@ -140,7 +186,7 @@ async def _verdict(farm: Farm, row: JudgementRow) -> Json:
     return verdict_json(row) | {"mark": mark_json(marks[-1]) if marks else None}
 
 
-async def _samples(farm: Farm, position: int, branch: str, **asked: str) -> Sequence[Sample]:
+async def _samples(farm: Farm, position: int, branch: str, **asked: Any) -> Sequence[Sample]:
     return await farm.store.samples(
         first_position=position, last_position=position, history_of=branch, **asked
     )

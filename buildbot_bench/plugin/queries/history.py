@@ -14,6 +14,7 @@ from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.evidence import comparable_samples
 from buildbot_bench.core.json_model import Json, to_json
+from buildbot_bench.core.metric import BOOT
 from buildbot_bench.core.model.learn import learn
 from buildbot_bench.core.model.noise import Noise
 from buildbot_bench.core.revision import Revision
@@ -54,10 +55,13 @@ _NOISE_FROM = 200
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SeriesPoints:
-    """The points of the unit that was measured last, by position, and the noise as it is known."""
+    """The points of the unit that was measured last, by position, and the noise as it is known.
+
+    What is not judged has no noise.
+    """
 
     points: tuple[PointRow, ...]
-    noise: Noise
+    noise: Noise | None = None
     metric: Metric = PPS
 
     @property
@@ -81,6 +85,17 @@ async def read_series(
     if points:
         metric = await farm.store.metric_of(testbed=testbed, workload=workload, unit=points[0].unit)
     return SeriesPoints(points=points, noise=noise, metric=metric)
+
+
+async def read_costs(
+    farm: Farm, testbed: str, workload: str, branch: str, metric: Metric
+) -> SeriesPoints:
+    """What the commits of a branch cost in one of COSTS: their boots there, or their builds."""
+    if metric is BOOT:
+        rows = await farm.store.points(testbed, workload, branch, metric.unit)
+    else:
+        rows = await farm.store.points_of_builds(branch, metric.unit)
+    return SeriesPoints(points=tuple(rows), metric=metric)
 
 
 def _in_newest_unit(rows: Sequence[PointRow]) -> tuple[PointRow, ...]:
@@ -237,7 +252,8 @@ def as_arrays(series: SeriesPoints, marks: Sequence[Mark], times: Sequence[int])
     of the commits, in seconds since the epoch, 0 where there is none. `bands` are the noise
     bands of the stretches between changes, `marks` the changes, `epochs` where a new one begins.
     """
-    points = series.points
+    points, noise = series.points, series.noise
+    levels = [] if noise is None else bands(points, (mark.position for mark in marks), noise)
     return {
         "unit": series.unit,
         "higher_is_better": series.metric.higher_is_better,
@@ -248,7 +264,7 @@ def as_arrays(series: SeriesPoints, marks: Sequence[Mark], times: Sequence[int])
         "lows": [_shown(point.low) for point in points],
         "highs": [_shown(point.high) for point in points],
         "counts": [point.boots for point in points],
-        "bands": [asdict(b) for b in bands(points, (m.position for m in marks), series.noise)],
+        "bands": [asdict(band) for band in levels],
         "marks": [asdict(mark) for mark in marks],
         "epochs": [
             point.position for before, point in pairwise(points) if before.epoch != point.epoch

@@ -215,6 +215,7 @@ async def keep_built(
 ) -> Artefact:
     """Keep a file with what it holds as the artefact of an image, which is built now."""
     store = farm.unguarded
+    text_bytes, data_bytes, bss_bytes = held.kernel or (None, None, None)
     artefact = await farm.artefacts.look(incoming)
     await store.keep_artefact(digest=artefact.digest, size=artefact.size, now=farm.now())
     await farm.artefacts.adopt(incoming, artefact)
@@ -226,6 +227,10 @@ async def keep_built(
         kernel_digest=held.kernel_digest,
         manifest=asdict(held.manifest) if held.manifest else None,
         build_s=None if began_s is None else farm.now() - began_s,
+        text_bytes=text_bytes,
+        data_bytes=data_bytes,
+        bss_bytes=bss_bytes,
+        modules=held.modules or None,
     )
     return artefact
 

@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 import sqlalchemy as sa
 
+from buildbot_bench.core.metric import COSTS
 from buildbot_bench.plugin.db.schema import (
     AB_TEST,
     BRANCH,
@@ -94,6 +95,7 @@ PROGRAMS: Mapping[str, Sequence[str]] = {
     "history": (
         "history/{testbed}/{workload}",
         "history/{testbed}/{workload}?branch={branch}",
+        *(f"history/{{testbed}}/{{workload}}?cost={cost}" for cost in COSTS),
     ),
     "library": ("library/chart.js",),
     "metrics": ("metrics",),

@@ -58,6 +58,8 @@ def test_kern_boottime_is_read_as_freebsd_prints_it():
     seen = look(1_700_000_000, 1_700_000_060, 100, boot_id=ONE)
     assert (seen.boot_s, seen.bootfile) == (1_700_000_000, "/boot/kernel/kernel")
     assert (seen.boot_id, seen.began_s) == (ONE, pytest.approx(40.4, abs=1.0))
+    assert seen.up_s == pytest.approx(60, abs=1.0)
+    assert OLD.up_s is None  # no clock says
     assert parse_alive("id \nnow 5\nboottime sysctl: unknown oid\nruns \n", 0, 0) is None
     assert parse_alive("", 0, 0) is None
 

@@ -34,6 +34,7 @@ def test_a_sound_kernel_is_measured_as_often_as_asked(bench):
     facts = measured[0].facts
     assert facts["uname"].startswith("FreeBSD 15.0-CURRENT #0 r311849")
     assert re.fullmatch("GENERIC [0-9a-f]{12}", facts["kernel configuration"])
+    assert list(measured[0].values) == ["pps", "s to boot"]
     assert bench.dut.boots == 3
     tars = [call for call in bench.dut.calls() if call.startswith("tar")]
     assert len(tars) == 1

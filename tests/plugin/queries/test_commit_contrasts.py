@@ -58,6 +58,45 @@ async def test_the_last_word_on_its_search_is_the_last_word_on_a_verdict(past, f
     assert (await only_series(farm, "r6"))["verdict"]["mark"]["kind"] == "noise"
 
 
+async def test_what_a_commit_costs_stands_against_the_build_before_it(past, farm):
+    await past.commits(*range(1, 9))
+    old = {"text_bytes": 20_000, "data_bytes": 500, "bss_bytes": 64, "build_s": 300.0}
+    modules = {"if_em.ko": [70, 8, 1], "if_igb.ko": [70, 8, 1], "gone.ko": [1, 1, 1]}
+    new = {"text_bytes": 32_288, "data_bytes": 500, "bss_bytes": 64, "modules": modules}
+    await past.image(3, **old, modules=modules)
+    await past.image(4, state="untestable")
+    changed = {"if_em.ko": [80, 8, 1], "if_igb.ko": [70, 8, 1], "new.ko": [5, 0, 0]}
+    await past.image(5, **new | {"modules": changed})
+    shown = (await commit(farm, "r5"))["costs"]
+    assert shown["old"] == "r3"
+    assert [tuple(row.values()) for row in shown["rows"]] == [
+        ("text", "bytes", 20_000, 32_288),
+        ("data", "bytes", 500, 500),
+        ("bss", "bytes", 64, 64),
+        ("if_em.ko", "bytes", 79, 89),
+        ("new.ko", "bytes", None, 5),
+        ("gone.ko", "bytes", 3, None),
+    ]
+    first = (await commit(farm, "r3"))["costs"]
+    assert (first["old"], first["rows"][-1]) == (
+        "",
+        {"name": "time to build", "unit": "s", "old": None, "new": 300.0},
+    )
+
+
+async def test_the_time_to_boot_has_its_own_contrast_and_is_never_the_series(past, farm):
+    await lived(past)
+    for probe in await farm.store.probes():
+        image = await farm.store.image(probe.image_id)
+        for ordinal in range(3):
+            await past.add(probe, ordinal, image.position + ordinal / 10, unit="s to boot")
+    series = await only_series(farm, "r6")
+    assert (series["contrast"]["unit"], series["boot"]["unit"]) == ("pps", "s to boot")
+    assert series["boot"]["new"]["values"] == [6.0, 6.1, 6.2]
+    assert series["boot"]["difference"] == pytest.approx(6.1 / 5.1 - 1)
+    assert not series["boot"]["higher_is_better"]
+
+
 async def test_each_series_stands_for_itself_in_the_order_of_bench_yml(past, farm):
     await lived(past)
     for position in (5, 6):

@@ -23,8 +23,8 @@ def shown(farm):
     """The series as it is now."""
     histories = Histories()
 
-    async def show():
-        told = await histories.read(farm, TESTBED, WORKLOAD)
+    async def show(cost=""):
+        told = await histories.read(farm, TESTBED, WORKLOAD, cost=cost)
         (view,) = json.loads(gzip.decompress(told.compressed))["views"]
         return view
 
@@ -56,6 +56,28 @@ async def test_a_revision_is_one_point_whatever_its_images(shown, past):
         [2_000_000, 1_100_000],
         [1, 3],
     ]
+
+
+async def test_what_commits_cost_is_a_series_beside_that_is_neither_judged_nor_marked(shown, past):
+    for position in range(2, 9):
+        kernel = {"text_bytes": 20_000_000 + position, "data_bytes": 1000, "build_s": 99.5}
+        probe = await past.measured(await past.image(position, **kernel), (1e6,))
+        await past.add(probe, 0, 30.0 + position, unit="s to boot")
+    await past.image(9, ordinal=1, text_bytes=3, data_bytes=4, bss_bytes=99)
+    await past.image(9, text_bytes=5, data_bytes=4, build_s=None)
+    await past.measured(await past.image(3, sha="f" * 40, text_bytes=1, data_bytes=1), (1e6,))
+    await past.commits(3)
+    await past.judgement(4, 5, state="regression", effect=-0.1)
+    size, build, boot = [await shown(cost) for cost in ("size", "build", "boot")]
+    assert [size["unit"], build["unit"], boot["unit"]] == ["bytes", "s to build", "s to boot"]
+    assert size["positions"] == list(range(2, 10))
+    assert size["means"][:2] == [20_001_002, 20_001_003]
+    assert [size[name][-1] for name in ("means", "lows", "highs", "counts")] == [8, 7, 9, 2]
+    assert (build["positions"], build["means"]) == (list(range(2, 9)), [99.5] * 7)
+    assert boot["means"] == [32.0 + n for n in range(7)]
+    assert [one["marks"] + one["bands"] for one in (size, build, boot)] == [[], [], []]
+    own = await shown()
+    assert (own["unit"], own["means"][0], len(own["marks"])) == ("pps", 1e6, 1)
 
 
 async def test_small_figures_keep_their_decimals(shown, past):

@@ -113,13 +113,13 @@ async def test_the_probe_learns_the_labs_epoch(farm, past, step):
 
 
 async def test_the_unit_that_the_lab_names_first_is_the_primary_one(farm, past, step):
-    both = measured(0, values={"pps": 1e6, "packets/CPU-s": 17.0})
+    both = measured(0, values={"pps": 1e6, "packets/CPU-s": 17.0}, log="a long log")
     await recorded(farm, past, step, STARTED, both)
     (probe,) = await farm.store.probes()
     found = await farm.store.iterations_of_probe(probe.id)
-    assert [(row.unit, row.is_primary) for row in found] == [
-        ("pps", True),
-        ("packets/CPU-s", False),
+    assert [(row.unit, row.is_primary, row.log) for row in found] == [
+        ("pps", True, "a long log"),
+        ("packets/CPU-s", False, ""),
     ]
 
 

@@ -11,6 +11,7 @@ from buildbot_bench.core.limits import KERNEL_ARCHIVE, KIB
 from buildbot_bench.core.read_files import MOST_BYTES, ReadFiles, pack_read_files
 from buildbot_bench.plugin.artefacts.place import BLOCK_BYTES
 from buildbot_bench.plugin.steps.transfer import Fetch, KeepReadFiles, Upload
+from tests.core.elf_files import CODE, DATA, WRITE, Part, elf
 from tests.fakes.stepcase import (
     SHUTDOWN,
     ExpectDownloadFile,
@@ -74,8 +75,16 @@ class TestUpload(StepCase):
         assert (image.kernel_digest, image.manifest) == (DIGEST, None)
         assert (await self.farm.artefacts.local(DIGEST)).read_bytes() == KERNEL
         assert image.build_s == self.farm.now() - STARTED_AT_S
+        assert image.text_bytes is None
         (kept,) = await self.farm.store.artefacts()
         assert (kept.digest, kept.size) == (DIGEST, len(KERNEL))
+
+    async def test_what_a_kernel_takes_in_memory_stands_beside_it(self):
+        code = Part(name=".text", content=bytes(70), flags=CODE)
+        data = Part(name=".data", content=bytes(8), flags=DATA | WRITE)
+        image = await self.uploaded(SUCCESS, content=elf(code, data))
+        assert (image.text_bytes, image.data_bytes, image.bss_bytes) == (70, 8, 0)
+        assert image.modules is None
 
     async def test_a_build_that_made_no_kernel_makes_the_revision_untestable(self):
         image = await self.uploaded(FAILURE, exit_code=1)

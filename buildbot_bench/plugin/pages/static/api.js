@@ -17,9 +17,10 @@ export function branchQuery({ branch }) {
   return branch ? `?branch=${encodeURIComponent(branch)}` : "";
 }
 
-/** Where a whole series is: beside the REST interface, see pages/histories.py. */
-export function historyPath(series) {
-  return `plugins/bench/history/${seriesPath(series)}${branchQuery(series)}`;
+/** Where a whole series is, or what commits cost: beside the REST interface, see pages/histories.py. */
+export function historyPath(series, cost) {
+  const query = branchQuery(series);
+  return `plugins/bench/history/${seriesPath(series)}${query}${cost ? `${query ? "&" : "?"}cost=${cost}` : ""}`;
 }
 
 /** What a GET gives: always a list, for Buildbot wraps single things too. */

@@ -2,7 +2,7 @@
 
 import { usePolled } from "./api.js";
 import { Marking } from "./marking.js";
-import { change, count, h, Page, Revision, SearchLink, SeriesLink, State } from "./ui.js";
+import { change, count, figure, h, Page, plain, Revision, SearchLink, SeriesLink, State, Table } from "./ui.js";
 
 const { useParams } = window.ReactRouterDOM;
 
@@ -15,6 +15,21 @@ function difference({ difference: by, low, high, confidence }) {
 }
 
 const side = ({ label, values, images }, nouns) => `${label}: ${count(values.length, nouns.iteration)} of ${count(images, "image")}`;
+
+const exact = (value) => value.toLocaleString("en", { maximumFractionDigits: 1 });
+const mean = ({ values }) => `${figure(values.reduce((sum, value) => sum + value, 0) / values.length)} s`;
+
+/** What it costs besides, which no alarm goes by. */
+function Costs({ costs: { old, rows }, label }) {
+  if (rows.length === 0) return null;
+  const by = ({ old: before, new: after, unit }) => {
+    if (before === null || after === null || before === after) return "";
+    return `${after < before ? "−" : "+"}${exact(Math.abs(after - before))} ${unit}${before ? ` (${change(after / before - 1, 2)})` : ""}`;
+  };
+  const value = (of) => (row) => row[of] !== null && `${exact(row[of])} ${row.unit}`;
+  return h(Table, { caption: "What it costs", rows, id: (row) => row.name, columns: [
+    ["what", (row) => plain(row.name, 60)], old && [old, value("old"), "number"], [label, value("new"), "number"], old && ["difference", by, "number"]].filter(Boolean) });
+}
 
 /** What the judge made of it, and what people said of that. */
 function Verdict({ verdict, label, again }) {
@@ -31,6 +46,7 @@ function OnSeries({ series, label, again }) {
     contrast && ["difference", difference(contrast)],
     contrast && ["predecessor", side(contrast.old, series.nouns)],
     contrast && ["this commit", side(contrast.new, series.nouns)],
+    series.boot && ["time to boot", `${mean(series.boot.old)} → ${mean(series.boot.new)}, ${difference(series.boot)}`],
     verdict && ["verdict", h(Verdict, { verdict, label, again }), "wide"],
   ].filter(Boolean);
   return h("section", { className: "series" },
@@ -53,6 +69,7 @@ export default function Commit() {
     commit && h("p", null, h(Revision, { revision: commit }), " ", h("code", { className: "faint" }, commit.sha)),
     commit?.warnings.map((line) => h("p", { key: line, className: "trouble" }, line)),
     commit?.failure && h("p", { className: "trouble" }, commit.failure),
+    commit && h(Costs, { costs: commit.costs, label: commit.label }),
     commit?.series.length === 0 && h("p", { className: "faint" }, "It was not measured."),
     commit?.series.map((series) => h(OnSeries, { key: `${series.testbed}/${series.workload}`, series, label: commit.label, again })));
 }

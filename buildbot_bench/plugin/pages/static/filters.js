@@ -1,6 +1,7 @@
 // Which series the History shows and how, and its files; it draws no chart.
 
 import { h } from "./ui.js";
+import { COSTS } from "./view.js";
 
 function Toggle({ on, children, ...more }) {
   return h("button", { type: "button", className: "toggle", "aria-pressed": on, ...more }, children);
@@ -24,6 +25,14 @@ export function filtered(allSeries, view) {
   return left.length > 0 ? left : allSeries;
 }
 
+/** Whether the charts show what is measured, or what a commit costs besides. */
+function Metrics({ view }) {
+  const toggle = (cost, words) => h(Toggle, {
+    key: words, on: view.cost === cost, onClick: () => view.change({ cost, of: null, first: null, second: null }) }, words);
+  return h("span", { className: "choices", role: "group", "aria-label": "metrics" }, toggle(null, "measured"),
+    Object.entries(COSTS).map(([cost, { words }]) => toggle(cost, words)));
+}
+
 const names = (allSeries, what) => [...new Set(allSeries.map((series) => series[what]))];
 
 export function Filters({ allSeries, view, saveCsv, savePicture, busy }) {
@@ -34,6 +43,7 @@ export function Filters({ allSeries, view, saveCsv, savePicture, busy }) {
     several && h("span", { className: "choices", role: "group", "aria-label": "charts" },
       h(Toggle, { on: !view.overlaid, onClick: () => view.change({ overlaid: null }) }, "one each"),
       h(Toggle, { on: view.overlaid, onClick: () => view.change({ overlaid: true }), title: "Series of one unit share a chart" }, "overlaid")),
+    h(Metrics, { view }),
     h("span", { className: "choices", role: "group", "aria-label": "files of what is shown" }, h("span", { className: "faint" }, "save"),
       h("button", { type: "button", disabled: busy, onClick: saveCsv }, "CSV"),
       h("button", { type: "button", disabled: busy, onClick: savePicture }, "PNG")));

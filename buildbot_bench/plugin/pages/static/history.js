@@ -9,7 +9,7 @@ import { Mirror } from "./mirror.js";
 import { SaidOf } from "./point.js";
 import { SeriesChart } from "./series.js";
 import { change, CommitLink, day, h, Page, SearchLink, SeriesLink, Table } from "./ui.js";
-import { useView } from "./view.js";
+import { COSTS, useView } from "./view.js";
 
 const { useRef } = window.React;
 const { Link, useParams } = window.ReactRouterDOM;
@@ -20,12 +20,13 @@ const [TALL, LOW] = [{ height: 420, lanes: 3 }, { height: 270, lanes: 2 }];
 
 const HINT = "Point at a revision, or walk along with the arrow keys. Click or press Enter on two of them to bisect or compare. Drag over a chart, or press + and −, to zoom.";
 
-function Legend({ overlaid }) {
+function Legend({ overlaid, cost }) {
   const part = (kind, words) => h("span", null, h("i", { className: kind, "aria-hidden": true }), words);
   return h("p", { className: "legend" },
-    part("mean", "mean of a revision's iterations; where they are denser than pixels, of the revision in the middle"),
-    part("spread", "lowest to highest iteration"), !overlaid && part("noise", "noise band of the level"),
-    part("culprit", "culprit of a search"), part("alarm", "alarm"), "✎ what people said of it");
+    cost && "not judged: no alarm is raised by it",
+    part("mean", "mean of a revision; where they are denser than pixels, of the revision in the middle"),
+    part("spread", "lowest to highest"), !cost && !overlaid && part("noise", "noise band of the level"),
+    !cost && part("culprit", "culprit of a search"), !cost && part("alarm", "alarm"), !cost && "✎ what people said of it");
 }
 
 function Changes({ arrays }) {
@@ -87,6 +88,7 @@ function Charts({ allSeries, told, members, view, alone, charts }) {
   const drawn = new Set(members.map(({ series }) => seriesPath(series)));
   const titleOf = (of) => of.map(({ name }) => name).join(", ");
   const heading = (of) => {
+    if (view.cost && !COSTS[view.cost].each) return `${COSTS[view.cost].words} of ${of[0].arrays.positions.length} revisions`;
     if (view.overlaid && of.length > 1) return h(Names, { members: of });
     return alone ? `${of[0].arrays.positions.length} revisions`
       : h("span", null, h(SeriesLink, { series: of[0].series }), of[0].series.gone && h("span", { className: "faint" }, ` ${of[0].series.gone}`));
@@ -102,7 +104,7 @@ function Charts({ allSeries, told, members, view, alone, charts }) {
       keep: (u) => charts.set(key, { u, title: titleOf(of) }),
     })),
     allSeries.filter((series) => !drawn.has(seriesPath(series))).map((series) =>
-      h(Waiting, { key: seriesPath(series), series, told: told[historyPath(series)], alone })));
+      h(Waiting, { key: seriesPath(series), series, told: told[historyPath(series, view.cost)], alone })));
 }
 
 export default function History() {
@@ -116,10 +118,13 @@ export default function History() {
   const there = (data ?? []).filter((series) => series.branch === branch);
   const known = there.find((series) => series.testbed === testbed && series.workload === workload);
   const offered = alone ? [{ testbed, workload, gone: known?.gone, branch: view.branch }] : there;
-  const allSeries = alone ? offered : filtered(offered, view);
-  const told = useAllPolled(allSeries.map(historyPath), NEWS_MS);
+  const all = alone ? offered : filtered(offered, view);
+  // A build is of no testbed: any of a branch's series leads to it.
+  const allSeries = view.cost && !COSTS[view.cost].each ? all.slice(0, 1) : all;
+  const pathOf = (series) => historyPath(series, view.cost);
+  const told = useAllPolled(allSeries.map(pathOf), NEWS_MS);
   const members = allSeries.map((series) => ({
-    series, arrays: told[historyPath(series)]?.data?.[0], place: offered.indexOf(series), name: `${series.testbed} · ${series.workload}`,
+    series, arrays: told[pathOf(series)]?.data?.[0], place: offered.indexOf(series), name: `${series.testbed} · ${series.workload}`,
   })).filter(({ arrays }) => arrays?.positions.length > 0);
   const chosen = members.find(({ series }) => seriesPath(series) === view.of);
   const saveCsv = () => save(new Blob([asCsv(members, view.from, view.to)], { type: "text/csv" }), "history.csv");
@@ -139,7 +144,7 @@ export default function History() {
     members.length > 0 && h("p", { className: "hint faint" }, HINT),
     h(Charts, { allSeries, told, members, view, alone, charts: charts.current }),
     chosen && h(Chosen, { arrays: chosen.arrays, view, name: chosen.name }),
-    members.length > 0 && h(Legend, { overlaid: view.overlaid && members.length > 1 }),
-    alone && members.length > 0 && h(Kept, { of: { testbed, workload, branch } }),
-    alone && members.length > 0 && h(Changes, { arrays: members[0].arrays }));
+    members.length > 0 && h(Legend, { overlaid: view.overlaid && members.length > 1, cost: view.cost }),
+    alone && !view.cost && members.length > 0 && h(Kept, { of: { testbed, workload, branch } }),
+    alone && !view.cost && members.length > 0 && h(Changes, { arrays: members[0].arrays }));
 }

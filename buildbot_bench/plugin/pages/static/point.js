@@ -7,7 +7,8 @@ import { change, CommitLink, count, day, h, Links, plain, quantity, SearchLink }
 /** What a point says: `r311849: 1.03 Mpps (1.02 Mpps to 1.04 Mpps, 5 iterations)`. */
 export function pointText(arrays, at) {
   const [mean, low, high] = [arrays.means, arrays.lows, arrays.highs].map((of) => quantity(of[at], arrays.unit));
-  return `${plain(arrays.labels[at], 40)}: ${mean} (${low} to ${high}, ${count(arrays.counts[at], "iteration")})`;
+  const counted = count(arrays.counts[at], ["size", "build"].includes(arrays.cost) ? "build" : "iteration");
+  return `${plain(arrays.labels[at], 40)}: ${mean} (${low === high ? "" : `${low} to ${high}, `}${counted})`;
 }
 
 /** The commit of a point, once one has stood still on it; null before. */
@@ -32,6 +33,7 @@ function Changed({ arrays, at }) {
 
 /** All of it; `commit` may be null. */
 export function Point({ arrays, at, commit, title }) {
+  const judged = !arrays.cost && commit;
   const pages = [["commit", commit?.links?.commit], ["diff", commit?.links?.diff]].filter(([, address]) => address);
   return h("div", { className: "point" },
     title && h("div", { className: "faint" }, title),
@@ -41,9 +43,9 @@ export function Point({ arrays, at, commit, title }) {
     commit?.subject && h("div", { className: "commit" }, h("bdi", null, plain(commit.subject)),
       commit.author && h("span", { className: "faint" }, " — ", h("bdi", null, plain(commit.author)))),
     commit && h("div", null,
-      commit.contrast && h("span", null, `${change(commit.contrast.difference)} against ${plain(commit.contrast.old.label, 40)} · `),
+      judged && commit.contrast && h("span", null, `${change(commit.contrast.difference)} against ${plain(commit.contrast.old.label, 40)} · `),
       h(CommitLink, { revision: commit.sha }, "commit and ministat"),
       pages.length > 0 && h("span", null, " · in the repository: ", h(Links, { of: pages })),
-      commit.samples?.length > 0 && h("span", { className: "faint boots" }, " values: ",
+      judged && commit.samples?.length > 0 && h("span", { className: "faint boots" }, " values: ",
         commit.samples.map((sample) => sample.values.map((value) => quantity(value, arrays.unit)).join(", ")).join(" | "))));
 }

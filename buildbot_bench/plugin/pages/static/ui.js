@@ -44,11 +44,11 @@ export function plain(text, most = 200) {
     + (cut.length < text.length ? " […]" : "");
 }
 
-/** -0.256 → "−25.6 %". */
-export function change(fraction) {
+/** -0.256 → "−25.6 %", with so many decimals. */
+export function change(fraction, decimals = 1) {
   if (fraction === null || fraction === undefined) return "";
   const sign = fraction < 0 ? "−" : "+";
-  return `${sign}${Math.abs(100 * fraction).toFixed(1)} %`;
+  return `${sign}${Math.abs(100 * fraction).toFixed(decimals)} %`;
 }
 
 /** A probability as reports state it (core/stated.py): rounded down, and never above 99 %. */

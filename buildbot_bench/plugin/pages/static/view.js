@@ -3,6 +3,9 @@
 const { useMemo } = window.React;
 const { useSearchParams } = window.ReactRouterDOM;
 
+/** What commits cost besides, see core/metric.py: `each` is of its own on each testbed. */
+export const COSTS = { size: { words: "size" }, build: { words: "build time" }, boot: { words: "boot time", each: true } };
+
 /** A whole number of an address; null where there is none. */
 const whole = (text) => (/^\d{1,9}$/.test(text ?? "") ? Number(text) : null);
 
@@ -10,7 +13,7 @@ const whole = (text) => (/^\d{1,9}$/.test(text ?? "") ? Number(text) : null);
  * The view: `from` and `to` are the positions that a zoom shows, null for all; `first` and
  * `second` those of the chosen points, of the series `of`; `testbeds` and `workloads` what is
  * left out; `overlaid` whether series of a unit share a chart. `change` takes those that are to be
- * otherwise.
+ * otherwise. `cost` names what of a commit's costs is shown in place of its series, null for none.
  */
 export function useView() {
   const [asked, ask] = useSearchParams();
@@ -27,7 +30,7 @@ export function useView() {
       return next;
     }, { replace: true });
     return {
-      branch: asked.get("branch"),
+      branch: asked.get("branch"), cost: Object.hasOwn(COSTS, asked.get("cost")) ? asked.get("cost") : null,
       from: isZoom ? from : null, to: isZoom ? to : null,
       first: whole(asked.get("first")), second: whole(asked.get("second")), of: asked.get("of"),
       without: { testbed: list("without-testbed"), workload: list("without-workload") },
