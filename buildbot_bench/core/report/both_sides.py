@@ -79,7 +79,8 @@ def cost(probes: Sequence[ProbeRecord], images: Sequence[ImageRecord]) -> Cost |
     )
 
 
-_PARTS = ("text", "data", "bss")
+def _sizes(image: ImageRecord) -> dict[str, int | None]:
+    return {"text": image.text_bytes, "data": image.data_bytes, "bss": image.bss_bytes}
 
 
 def growth(
@@ -94,8 +95,8 @@ def growth(
     if old not in first or new not in first:
         return ""
     changes = []
-    for part in _PARTS:
-        before, after = (getattr(first[at], f"{part}_bytes") for at in (old, new))
+    for part, before in _sizes(first[old]).items():
+        after = _sizes(first[new])[part]
         if before is not None and after is not None and before != after:
             by = f" ({fine_percent(after / before - 1)})" if before else ""
             more = "more" if after > before else "less"

@@ -214,8 +214,7 @@ async def keep_built(
     farm: Farm, image: ImageRow, incoming: Path, held: Contents, *, began_s: float | None = None
 ) -> Artefact:
     """Keep a file with what it holds as the artefact of an image, which is built now."""
-    store = farm.unguarded
-    text_bytes, data_bytes, bss_bytes = held.kernel or (None, None, None)
+    store, size = farm.unguarded, held.kernel
     artefact = await farm.artefacts.look(incoming)
     await store.keep_artefact(digest=artefact.digest, size=artefact.size, now=farm.now())
     await farm.artefacts.adopt(incoming, artefact)
@@ -227,9 +226,9 @@ async def keep_built(
         kernel_digest=held.kernel_digest,
         manifest=asdict(held.manifest) if held.manifest else None,
         build_s=None if began_s is None else farm.now() - began_s,
-        text_bytes=text_bytes,
-        data_bytes=data_bytes,
-        bss_bytes=bss_bytes,
+        text_bytes=size.text if size else None,
+        data_bytes=size.data if size else None,
+        bss_bytes=size.bss if size else None,
         modules=held.modules or None,
     )
     return artefact
