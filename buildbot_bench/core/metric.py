@@ -39,9 +39,17 @@ INSTRUCTIONS_PER_PACKET = Metric(
 )
 NDR = Metric(name="rate without loss", unit="pps without loss")
 PDR = Metric(name="rate at .5 % loss", unit="pps at .5 % loss")
+LATENCIES = {
+    0.5: Metric(name="median latency", unit="µs at 50 % (p50)", higher_is_better=False),  # noqa: RUF001
+    0.99: Metric(name="latency", unit="µs at 50 % (p99)", higher_is_better=False),  # noqa: RUF001
+}
+"""By quantile, the latencies at half of a rate."""
 KNOWN_METRICS = {
     metric.unit: metric
-    for metric in (PPS, PACKETS_PER_CPU_SECOND, INSTRUCTIONS_PER_PACKET, NDR, PDR)
+    for metric in (
+        *(PPS, PACKETS_PER_CPU_SECOND, INSTRUCTIONS_PER_PACKET, NDR, PDR),
+        *LATENCIES.values(),
+    )
 }
 
 

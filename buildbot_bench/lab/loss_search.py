@@ -36,8 +36,8 @@ class LossSettings:
     most_s: float = 900.0
 
     def __post_init__(self) -> None:
-        if not 0.1 <= self.trial_s <= 60:  # noqa: PLR2004 - said in the complaint
-            raise UsageError(f"trial_s: {self.trial_s:g} is not in 0.1..60")
+        if not 0.01 <= self.trial_s <= 60:  # noqa: PLR2004 - said in the complaint
+            raise UsageError(f"trial_s: {self.trial_s:g} is not in 0.01..60")
         if self.trials not in range(1, 22):
             raise UsageError(f"trials: {self.trials} is not in 1..21")
         if not 0.001 <= self.width <= 0.2:  # noqa: PLR2004 - said in the complaint
@@ -97,6 +97,18 @@ class FoundRates:
     trials: tuple[LossTrial, ...]
     seconds: float
     narrow: bool
+
+    @property
+    def values(self) -> dict[str, float]:
+        """The metrics' values in pps, of the rates that were found."""
+        found = {unit: rate.value_pps for unit, rate in self.rates.items()}
+        return {unit: value for unit, value in found.items() if value is not None}
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """The bounds of each rate, and what the search cost."""
+        cost = {"trials": f"{len(self.trials)} in {self.seconds:.0f} s"}
+        return {unit: str(rate) for unit, rate in self.rates.items()} | cost
 
     @property
     def log(self) -> str:

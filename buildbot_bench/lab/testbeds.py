@@ -97,6 +97,11 @@ def _testbed(name: str, table: Any, path: Path) -> LabTestbed:
     kind: DriverKind = extensions.load(drivers[driver])
     common_keys = [field.name for field in fields(Common)]
     own_keys = [field.name for field in fields(kind.SETTINGS)]
+    if "workloads" not in own_keys and table.keys() & {"workloads", "loss"}:
+        raise UsageError(
+            f"{place}: driver {quoted(driver)} takes neither workloads nor loss here",
+            hint="workloads of driver ssh may have loss; driver embedded has a workload lossless",
+        )
     check_keys(table, common_keys + own_keys, place)
     common = {key: value for key, value in table.items() if field_of(key) in common_keys}
     own = {key: value for key, value in table.items() if field_of(key) in own_keys}

@@ -185,14 +185,9 @@ class SshDriver:
             self._require_alive()  # else the kernel is to blame, and not what it left undone
             raise
         self._require_alive()
-        values = {
-            unit: rate.value_pps for unit, rate in found.rates.items() if rate.value_pps is not None
-        }
-        if NDR.unit not in values:
+        if NDR.unit not in found.values:
             self._blame(f"the kernel loses packets even at {loss.least_pps:.0f} pps")
-        bounds = {unit: str(rate) for unit, rate in found.rates.items()}
-        cost = {"trials": f"{len(found.trials)} in {found.seconds:.0f} s"}
-        return Blast(values=values, log=found.log, facts=facts | bounds | cost)
+        return Blast(values=found.values, log=found.log, facts=facts | found.facts)
 
     def _require_alive(self) -> None:
         """See that the DUT did not reboot meanwhile."""
