@@ -87,7 +87,7 @@ def measure(kernels, tmp_path_factory):
     home = tmp_path_factory.mktemp("home")
 
     def measure(name, workload):
-        driver = EmbeddedDriver(EmbeddedSettings(duration_s=0.5), home)
+        driver = EmbeddedDriver(EmbeddedSettings(duration_s=1.0), home)
         with Dut(driver, kernels[name], sha256(kernels[name])) as dut:
             dut.boot()
             dut.verify()

@@ -26,7 +26,7 @@ TICK_S = 0.0005
 Chosen: Linux' queue holds 256 packets where nobody says otherwise, those of 0.7 ms at the control's
 rate, so that the kernel's pace decides and not the system's default.
 """
-LATENCY_PACKETS = 320  # chosen: ten batches of 32, of which each packet takes 4 ms to be seen late
+LATENCY_PACKETS = 320  # chosen: ten batches of 32, of which each packet takes 6 ms to be seen late
 _BURST = re.compile(r" burst \[\d+\] sent (\d{1,9}) pkts, back (\d{1,9}) pkts", re.ASCII)
 _ALL = re.compile(r"^Received (\d{1,15}) packets", re.MULTILINE | re.ASCII)
 

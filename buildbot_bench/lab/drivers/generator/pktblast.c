@@ -27,15 +27,19 @@
 
 #define TURN_US 2000
 #define TURNS_PER_LINE 2 /* of the DUT, in the receiver's log */
-#define STALL_MS 200     /* silence after which packets under way are taken for lost */
+#define LOOK_MS 2        /* silence after which we look what the device does */
+#define LOOKS 3          /* at a device that sleeps: it waits for more packets */
+#define STALL_MS 200     /* of the device's time without a packet: it hangs */
+#define LAST_MS 500      /* silence after which packets still missing are lost in lock-step */
 #define DEAD_TURNS 5     /* in a row without a packet: nothing will come any more */
-#define QUIET_MS 2       /* twice, of a device that sleeps: it waits for more packets */
 #define SLOWEST 4        /* times the duration: when a busy machine must have had its turns */
 
 struct device {
 	int socket;
 	pid_t pid;
 	clockid_t clock; /* the process's processor time */
+	uint32_t mark;   /* of the packets that are sent to it */
+	uint8_t (*flows)[PACKET_SIZE];
 	uint64_t sent;
 	uint64_t bursts; /* system calls that sent at least one packet */
 	uint64_t packets;
@@ -52,7 +56,7 @@ struct lab {
 	uint64_t damaged;
 };
 
-static uint8_t flows[FLOWS][PACKET_SIZE];
+static uint8_t flows[2][FLOWS][PACKET_SIZE];
 static uint8_t arrived[WINDOW][PACKET_SIZE];
 
 static uint64_t
@@ -91,7 +95,7 @@ send_burst(struct lab *lab, struct device *device, int count)
 		count = lab->flows;
 	if (lab->next_flow + count > lab->flows)
 		lab->next_flow = 0;
-	burst.packets = &flows[lab->next_flow];
+	burst.packets = &device->flows[lab->next_flow];
 	count = burst_send(device->socket, &burst, count);
 	if (count < 0 && errno != ECONNREFUSED && errno != EAGAIN && errno != ENOBUFS)
 		err(1, "ouch, cannot send");
@@ -104,39 +108,52 @@ send_burst(struct lab *lab, struct device *device, int count)
 	return count;
 }
 
+/* What another device, or an earlier run, had kept is nothing of ours. */
 static void
 receive_burst(struct lab *lab, struct device *device)
 {
 	struct burst burst = {.packets = arrived};
 	int count = burst_receive(lab->rx_socket, &burst, MSG_DONTWAIT);
+	int ours = 0;
 
-	if (count <= 0)
-		return;
-	device->events++;
 	for (int i = 0; i < count; i++) {
-		if (packet_is_routed(arrived[i], burst.lengths[i]))
+		bool routed = packet_is_routed(arrived[i], burst.lengths[i]);
+
+		if (routed && packet_mark(arrived[i]) != device->mark)
+			continue;
+		ours++;
+		if (routed)
 			device->packets++;
 		else
 			lab->damaged++;
 	}
-	lab->under_way = count < lab->under_way ? lab->under_way - count : 0;
+	device->events += ours > 0;
+	lab->under_way = ours < lab->under_way ? lab->under_way - ours : 0;
 }
 
-/* Waits for packets and takes them; false when none came for so long that none will. */
+/*
+ * Waits for packets and takes them; false when none will come before the device gets more: it
+ * sleeps, or computes for longer than any burst takes. That others have the processor is no matter.
+ */
 static bool
 await(struct lab *lab, struct device *device)
 {
 	struct pollfd incoming = {.fd = lab->rx_socket, .events = POLLIN};
+	const uint64_t used = clock_ns(device->clock);
+	int asleep = 0;
 
-	if (poll(&incoming, 1, STALL_MS) == 0) {
-		lab->under_way = 0;
-		return false;
+	while (asleep < LOOKS && clock_ns(device->clock) - used < STALL_MS * 1000000) {
+		if (poll(&incoming, 1, LOOK_MS) > 0) {
+			receive_burst(lab, device);
+			return true;
+		}
+		asleep = process_state(device->pid) == RUNNING ? 0 : asleep + 1;
 	}
-	receive_burst(lab, device);
-	return true;
+	lab->under_way = 0;
+	return false;
 }
 
-/* Blasts at one device for a turn, and leaves nothing under way for the other one to find. */
+/* Blasts at one device for a turn, and leaves nothing under way that costs the other one time. */
 static void
 take_turn(struct lab *lab, struct device *device)
 {
@@ -168,27 +185,6 @@ hold(const struct device *device, int count)
 	}
 }
 
-/*
- * Takes what comes; false when nothing does before the device gets more: it sleeps, or it computes
- * for longer than any burst takes. The processor's time counts, not the time that others take.
- */
-static bool
-await_more(struct lab *lab, struct device *device)
-{
-	struct pollfd incoming = {.fd = lab->rx_socket, .events = POLLIN};
-	const uint64_t used = clock_ns(device->clock);
-	int asleep = 0;
-
-	while (asleep < 2 && clock_ns(device->clock) - used < STALL_MS * 1000000) {
-		if (poll(&incoming, 1, QUIET_MS) > 0) {
-			receive_burst(lab, device);
-			return true;
-		}
-		asleep = process_state(device->pid) == RUNNING ? 0 : asleep + 1;
-	}
-	return false;
-}
-
 /* Offers a burst in lock-step. What the device keeps comes, and is counted, in a later turn. */
 static void
 take_burst(struct lab *lab, struct device *device, int count)
@@ -205,7 +201,7 @@ take_burst(struct lab *lab, struct device *device, int count)
 		count -= sent;
 	}
 	kill(device->pid, SIGCONT);
-	while (device->packets < device->sent && await_more(lab, device))
+	while (device->packets < device->sent && await(lab, device))
 		continue;
 	device->elapsed_us += now_us() - began;
 	stamp(stderr, "burst", __LINE__);
@@ -298,23 +294,26 @@ static void
 offer(struct lab *lab, struct device *dut, long packets, long bursts)
 {
 	const pid_t owner = getppid();
+	struct pollfd incoming = {.fd = lab->rx_socket, .events = POLLIN};
 
 	for (long turn = 0; turn < bursts; turn++) {
 		take_burst(lab, dut,
 		    (int)(packets * (turn + 1) / bursts - packets * turn / bursts));
 		require_owner(owner);
 	}
-	while (dut->packets < dut->sent && await(lab, dut))
-		continue;
+	while (dut->packets < dut->sent && poll(&incoming, 1, LAST_MS) > 0)
+		receive_burst(lab, dut);
 	report_total(lab, dut);
 }
 
 static struct device
-find_device(const char *port, const char *pid)
+find_device(const char *port, const char *pid, int number)
 {
 	struct device device = {
 		.socket = burst_connect(strtol(port, NULL, 10)),
 		.pid = (pid_t)strtol(pid, NULL, 10),
+		.mark = 2 * (uint32_t)getpid() + (uint32_t)number,
+		.flows = flows[number],
 	};
 	int error = clock_getcpuclockid(device.pid, &device.clock);
 
@@ -322,6 +321,7 @@ find_device(const char *port, const char *pid)
 		errno = error;
 		err(1, "ouch, no processor clock of process %s", pid);
 	}
+	packet_make_flows(device.flows, device.mark);
 	return device;
 }
 
@@ -337,12 +337,11 @@ main(int argc, char **argv)
 			 "CONTROL-PID FLOWS [PACKETS BURSTS]");
 	lab.rx_socket = (int)strtol(argv[1], NULL, 10);
 	duration_ms = strtol(argv[2], NULL, 10);
-	dut = find_device(argv[3], argv[4]);
-	control = find_device(argv[5], argv[6]);
+	dut = find_device(argv[3], argv[4], 0);
+	control = find_device(argv[5], argv[6], 1);
 	lab.flows = (int)strtol(argv[7], NULL, 10);
 	if (lab.flows < 1 || lab.flows > FLOWS)
 		errx(64, "%s flows: it takes 1 to %d", argv[7], FLOWS);
-	packet_make_flows(flows);
 	stamp(stdout, "main", __LINE__);
 	printf("%d flows, window %d, turns of %d usec\n", lab.flows, WINDOW, TURN_US);
 	stamp(stdout, "receiver_body", __LINE__);
