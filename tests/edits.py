@@ -6,8 +6,7 @@ from typing import Any
 
 from unidiff.patch import PatchSet
 
-from buildbot_bench.demo.generated_history import SLOWDOWN as SLOWDOWN_PATCH
-from buildbot_bench.demo.generated_history import GeneratedCommit, source_files
+from buildbot_bench.demo.generated_history import GeneratedCommit, read_patch, source_files
 
 MAIN, NETIF, README = "src/main.c", "src/netif.c", "README.md"
 
@@ -44,7 +43,8 @@ def _text(lines: Iterable[Any]) -> str:
     return "".join(line.value for line in lines)
 
 
-SLOWDOWN = edits_of(SLOWDOWN_PATCH)
+SLOWDOWN = edits_of(read_patch("embedded", "slowdown.patch"))
+DROPS = edits_of(read_patch("embedded", "drops.patch"))
 
 
 def edited(files: dict[str, str], edits: Sequence[Edit]) -> dict[str, str]:

@@ -45,9 +45,17 @@ BOOT = Metric(name="time to boot", unit="s to boot", higher_is_better=False)
 COSTS = {"size": SIZE, "build": BUILD, "boot": BOOT}
 """What a commit costs besides, which each build and boot tells: kept and shown, never judged. Of
 these only the last is measured by a lab, behind the unit that is judged."""
+LATENCIES = {
+    0.5: Metric(name="median latency", unit="us at 50 % (p50)", higher_is_better=False),
+    0.99: Metric(name="latency", unit="us at 50 % (p99)", higher_is_better=False),
+}
+"""By quantile, the latencies at half of a rate."""
 KNOWN_METRICS = {
     metric.unit: metric
-    for metric in (PPS, PACKETS_PER_CPU_SECOND, INSTRUCTIONS_PER_PACKET, NDR, PDR, BOOT)
+    for metric in (
+        *(PPS, PACKETS_PER_CPU_SECOND, INSTRUCTIONS_PER_PACKET, NDR, PDR, BOOT),
+        *LATENCIES.values(),
+    )
 }
 
 

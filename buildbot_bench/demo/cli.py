@@ -21,7 +21,7 @@ from buildbot_bench.demo.generated_history import (
     read_changes,
     write_history,
 )
-from buildbot_bench.demo.scenario import run_demo
+from buildbot_bench.demo.scenario import Planted, run_demo
 from buildbot_bench.demo.watching import Stopped, watched
 
 IMPORT = Change(
@@ -195,9 +195,9 @@ def _say(text: str) -> None:
 
 
 def demo(options: argparse.Namespace) -> int:
-    """Show a farm that finds a planted slowdown; returns the exit status."""
+    """Show a farm that finds what is planted; returns the exit status."""
     return run_demo(
-        planted=options.plant,
+        planted=Planted(change=options.change, culprit=options.plant),
         expected=options.expect,
         www_port=options.port,
         pb_port=options.pb_port,

@@ -175,6 +175,7 @@ _OF_PATHS = {
 }
 _SIGNAL = 128  # as a shell tells it
 _LABS = ("replay", "vm")  # those of demo.cli
+_CHANGES = ("slowdown", "drops", "batching")  # those of demo.generated_history
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -223,7 +224,7 @@ def _parser() -> argparse.ArgumentParser:
     demo = commands.add_parser(
         "demo",
         help="see a regression arrive as commits and leave as a mail",
-        description="Publish a slowdown among innocent commits and wait for the mail about it.",
+        description="Publish a bad change among innocent commits and wait for the mail about it.",
     )
     _add_ports(demo)
     demo.add_argument(
@@ -236,7 +237,14 @@ def _parser() -> argparse.ArgumentParser:
         "--plant",
         default="r311849",
         metavar="REVISION",
-        help="the commit that gets the slowdown (default: %(default)s)",
+        help="the commit that gets the change (default: %(default)s)",
+    )
+    demo.add_argument(
+        "--change",
+        choices=_CHANGES,
+        default=_CHANGES[0],
+        help="what is planted: it costs throughput, the rate without loss alone, or latency alone"
+        " (default: %(default)s)",
     )
     demo.set_defaults(command=_demo)
     add_init(commands)

@@ -212,7 +212,8 @@ IMPORT = Change(
 )
 SOURCES = "kernel"
 CHANGES = read_changes("embedded")
-SLOWDOWN = read_patch("embedded", "slowdown.patch")
+PLANTABLE = {"slowdown": "forwarding", "drops": "lossless", "batching": "latency"}
+"""What may be planted there: patches, and the workload that each is seen by."""
 LABELS = (IMPORT.label, *(change.label for change in CHANGES))
 
 # What is true of the history, for whoever wants to know whether it was found out.
@@ -222,18 +223,21 @@ CRASHES = frozenset({"r311844"})
 UNCHANGED = frozenset({"r311843", "r311850"})  # the program is its predecessor's, byte for byte
 
 
-def make_embedded_history(path: Path, culprit: str = CULPRIT) -> dict[str, str]:
+def make_embedded_history(
+    path: Path, culprit: str = CULPRIT, planted: str = "slowdown"
+) -> dict[str, str]:
     """Make the bare repository `path`; returns the hash of each label, oldest first.
 
-    `culprit` is the commit that gets the slowdown. The messages stay as they are: the one of
-    r311849 suggests what it need not do.
+    `culprit` is the commit that gets what is planted, one of PLANTABLE. The messages stay as they
+    are: the one of r311849 suggests what it need not do.
     """
     if culprit not in LABELS[1:]:
         raise UsageError(
             f"no commit {quoted(culprit)}", hint=f"there are {LABELS[1]} to {LABELS[-1]}"
         )
-    planted = [
-        replace(change, patches=(*change.patches, SLOWDOWN)) if change.label == culprit else change
+    patch = read_patch("embedded", f"{planted}.patch")
+    changes = [
+        replace(change, patches=(*change.patches, patch)) if change.label == culprit else change
         for change in CHANGES
     ]
-    return write_history(path, list(patched_commits(SOURCES, IMPORT, planted)))
+    return write_history(path, list(patched_commits(SOURCES, IMPORT, changes)))

@@ -7,6 +7,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from email import message_from_bytes, policy
 from email.message import EmailMessage
 from pathlib import Path
@@ -18,7 +19,12 @@ import httpx
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.core.legible import one_line
 from buildbot_bench.demo.farm import FarmPlan, LocalFarm
-from buildbot_bench.demo.generated_history import LABELS, make_embedded_history, publish
+from buildbot_bench.demo.generated_history import (
+    LABELS,
+    PLANTABLE,
+    make_embedded_history,
+    publish,
+)
 from buildbot_bench.demo.processes import Child, answers, must_be_free, wait_until
 from buildbot_bench.demo.watching import clear, watched
 from buildbot_bench.shipped import shipped
@@ -28,11 +34,20 @@ from buildbot_bench.workflow.load import load
 DIRECTORY = Path(".farm")
 SOURCE = "src"
 _REPOSITORY = re.compile(r"^repository: .*$", re.MULTILINE)
+_WORKLOADS = re.compile(r"workload: \[.*\]")
 BASELINE_S = 120.0
 MAIL_S = 600.0
 
 
-def run_demo(*, planted: str, expected: str, www_port: int, pb_port: int) -> int:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Planted:
+    """What is planted in which commit: the name of one of PLANTABLE, and a label."""
+
+    change: str
+    culprit: str
+
+
+def run_demo(*, planted: Planted, expected: str, www_port: int, pb_port: int) -> int:
     """Run the demonstration in .farm; 0 when the mail names the culprit.
 
     Raises InfraError when the farm does not get that far.
@@ -47,18 +62,17 @@ def run_demo(*, planted: str, expected: str, www_port: int, pb_port: int) -> int
     return _verdict(mails, expected, started)
 
 
-def _run(farm: LocalFarm, mails: Path, planted: str, started: float) -> None:
+def _run(farm: LocalFarm, mails: Path, planted: Planted, started: float) -> None:
     """Publish the history, keep the farm, and wait for the mail."""
     home, workflow = farm.plan.directory, farm.plan.workflow
     source = home / SOURCE
     _say(started, f"generating the kernel's history, {LABELS[0]} to {LABELS[-1]}")
-    shas = make_embedded_history(home / "history", culprit=planted)
+    shas = make_embedded_history(home / "history", planted.culprit, planted.change)
     publish(home / "history", source, LABELS[0], shas)
-    example = shipped("bench.yml")
-    workflow.write_text(_REPOSITORY.sub(f"repository: {SOURCE}", example.read_text("utf-8")))
+    workflow.write_text(_workflow(planted.change))
     mail = load(workflow).mail
     if mail is None:
-        raise InfraError(f"{example} has no `mail:`, so no mail would come")
+        raise InfraError(f"{shipped('bench.yml')} has no `mail:`, so no mail would come")
     must_be_free(mail.smtp_port)
     server = sink(mails, port=mail.smtp_port, log=home / "mail.log")
     try:
@@ -78,6 +92,13 @@ def _run(farm: LocalFarm, mails: Path, planted: str, started: float) -> None:
     finally:
         farm.stop()
         server.stop()
+
+
+def _workflow(change: str) -> str:
+    """The shipped bench.yml, with the workload that a planted change is seen by."""
+    text = shipped("bench.yml").read_text("utf-8")
+    text = _REPOSITORY.sub(f"repository: {SOURCE}", text)
+    return _WORKLOADS.sub(f"workload: [{PLANTABLE[change]}]", text)
 
 
 def _farm(directory: Path, www_port: int, pb_port: int) -> LocalFarm:
@@ -117,7 +138,7 @@ def _verdict(mails: Path, expected: str, started: float) -> int:
     if not _names(subject, expected):
         print(f"The mail should name {expected} and does not: {subject}")
         return 1
-    _say(started, f"the mail names {expected}, the commit with the planted slowdown")
+    _say(started, f"the mail names {expected}, the commit with the planted change")
     return 0
 
 

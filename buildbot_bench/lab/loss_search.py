@@ -35,8 +35,8 @@ class LossSettings:
     most_s: float = 900.0
 
     def __post_init__(self) -> None:
-        if not 0.1 <= self.trial_s <= 60:  # noqa: PLR2004 - said in the complaint
-            raise UsageError(f"trial_s: {self.trial_s:g} is not in 0.1..60")
+        if not 0.01 <= self.trial_s <= 60:  # noqa: PLR2004 - said in the complaint
+            raise UsageError(f"trial_s: {self.trial_s:g} is not in 0.01..60")
         if self.trials not in range(1, 22):
             raise UsageError(f"trials: {self.trials} is not in 1..21")
         if not 0.001 <= self.width <= 0.2:  # noqa: PLR2004 - said in the complaint

@@ -51,7 +51,7 @@ function _shtab_bench_farm_using
 end
 
 set -g _shtab_bench_farm_commands run demo init check verify doctor backup restore certificates
-set -g _shtab_bench_farm_opts_with_value --branch --database --db --dir --expect --host --lab --listen --mail-from --mail-to --master --masters --name --pb-port --plant --port --repository --router --smtp --smtp-password-file --smtp-user --testbeds --units --url --user --workflow
+set -g _shtab_bench_farm_opts_with_value --branch --change --database --db --dir --expect --host --lab --listen --mail-from --mail-to --master --masters --name --pb-port --plant --port --repository --router --smtp --smtp-password-file --smtp-user --testbeds --units --url --user --workflow
 
 complete -c bench-farm -e
 complete -c bench-farm -f
@@ -66,12 +66,13 @@ complete -c bench-farm -n '_shtab_bench_farm_using run' -l dir -x -d 'default: .
 complete -c bench-farm -n '_shtab_bench_farm_using run' -l port -x -d 'of the pages; default: 8010'
 complete -c bench-farm -n '_shtab_bench_farm_using run' -l pb-port -x -d 'of the workers; 9989'
 complete -c bench-farm -n '_shtab_bench_farm_using run' -l db -x -d 'default: sqlite:///state.sqlite'
-complete -c bench-farm -n '_shtab_bench_farm_using; and test $_shtab_bench_farm_npos -eq 0' -a demo -d 'Publish a slowdown among innocent commits and wait for the mail about it.'
+complete -c bench-farm -n '_shtab_bench_farm_using; and test $_shtab_bench_farm_npos -eq 0' -a demo -d 'Publish a bad change among innocent commits and wait for the mail about it.'
 complete -c bench-farm -n '_shtab_bench_farm_using demo' -s h -l help -d 'show this help message and exit'
 complete -c bench-farm -n '_shtab_bench_farm_using demo' -l port -x -d 'of the pages; default: 8010'
 complete -c bench-farm -n '_shtab_bench_farm_using demo' -l pb-port -x -d 'of the workers; 9989'
 complete -c bench-farm -n '_shtab_bench_farm_using demo' -l expect -x -d 'the culprit that the mail must name (default: r311849)'
-complete -c bench-farm -n '_shtab_bench_farm_using demo' -l plant -x -d 'the commit that gets the slowdown (default: r311849)'
+complete -c bench-farm -n '_shtab_bench_farm_using demo' -l plant -x -d 'the commit that gets the change (default: r311849)'
+complete -c bench-farm -n '_shtab_bench_farm_using demo' -l change -xka "slowdown drops batching" -d 'what is planted: it costs throughput, the rate without loss alone, or latency alone (default: slowdown)'
 complete -c bench-farm -n '_shtab_bench_farm_using; and test $_shtab_bench_farm_npos -eq 0' -a init -d 'Write master.cfg, bench.yml, secrets, the directories of masters and workers, testbeds.toml and units for systemd or rc(8) into DIR, and say what to do next. Nothing is started, and no file is overwritten.'
 complete -c bench-farm -n '_shtab_bench_farm_using init' -s h -l help -d 'show this help message and exit'
 complete -c bench-farm -n '_shtab_bench_farm_using init' -l name -x -d 'of the farm, in mails and pages (default: that of DIR)'

@@ -8,7 +8,11 @@ from types import SimpleNamespace
 import pytest
 
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.demo.scenario import _verdict, _watch
+from buildbot_bench.demo.command import _CHANGES
+from buildbot_bench.demo.generated_history import PLANTABLE
+from buildbot_bench.demo.scenario import _verdict, _watch, _workflow
+from buildbot_bench.extensions import EMBEDDED_WORKLOADS, registered
+from buildbot_bench.workflow.load import load
 
 SUBJECT = "[bench] r311849 (a1b2c3d4e6): forwarding -25.6 % on embedded [99 % sure]"
 
@@ -94,3 +98,13 @@ def test_what_does_not_come_in_time_is_given_up_with_the_logs_to_read():
         _watch(farm(), Looked(), lambda: False, -1.0)
     assert "nothing came within" in str(error.value)
     assert error.value.hint == "see /farm/*.log"
+
+
+@pytest.mark.parametrize("change", _CHANGES)
+def test_what_is_planted_is_measured_by_the_workload_that_sees_it(tmp_path, change):
+    path = tmp_path / "bench.yml"
+    path.write_text(_workflow(change))
+    assert load(path).mail is not None
+    workload = PLANTABLE[change]
+    assert f"workload: [{workload}]\n" in path.read_text()
+    assert workload in registered(EMBEDDED_WORKLOADS)

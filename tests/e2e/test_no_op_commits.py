@@ -1,12 +1,18 @@
-"""On the embedded testbed: what touches nothing of the kernel is not built; a report counts it."""
+"""On the embedded testbed: what touches nothing of the kernel is not built; a report counts it.
+
+The culprit makes the kernel lose packets sooner: only the workload lossless sees that.
+"""
+
+import re
 
 import pytest
 
 from buildbot_bench.demo.generated_history import CHANGES
 from tests.e2e.embedded import embed
 from tests.e2e.histories import edited_history
+from tests.e2e.inbox import Inbox, flowing
 from tests.e2e.replay_farm import ReplayFarm, Shape
-from tests.edits import README, SLOWDOWN, Change, Edit, edits_of
+from tests.edits import DROPS, README, Change, Edit, edits_of
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 
@@ -26,10 +32,10 @@ def images(farm: ReplayFarm, label: str) -> int:
 
 
 @pytest.fixture(scope="module")
-def farm(farms, tmp_path_factory: pytest.TempPathFactory) -> ReplayFarm:
-    """The farm of `make demo`, which is told of no path that it may ignore."""
+def farm(farms, inbox: Inbox, tmp_path_factory: pytest.TempPathFactory) -> ReplayFarm:
+    """The farm of `bench-farm demo --change drops`; it is told of no path that it may ignore."""
     first, second, last = map(of_readme, OF_THE_README, WORDS)
-    slow = Change(label=CULPRIT, author="heidi", message="netif: queue", edits=SLOWDOWN)
+    slow = Change(label=CULPRIT, author="heidi", message="netif: queue", edits=DROPS)
     route = Change(
         label=ROUTE,
         author=CHANGES[0].author,
@@ -40,7 +46,8 @@ def farm(farms, tmp_path_factory: pytest.TempPathFactory) -> ReplayFarm:
     history = edited_history(tmp_path_factory.mktemp("history"), 311840, changes)
 
     def prepare(farm: ReplayFarm) -> None:
-        embed(farm, ("    paths-ignore: ['**.md']", "    #"))
+        lossless = ("workload: [forwarding]", "workload: [lossless]")
+        embed(farm, ("    paths-ignore: ['**.md']", "    #"), lossless, smtp_port=inbox.port)
 
     return farms(Shape(tip=IMPORTED, poll_s=2.0), history, prepare)
 
@@ -59,6 +66,13 @@ def test_a_culprit_is_found_and_the_report_counts_what_the_commits_touch(farm) -
     counts, *_, own = report["touched"]["reasons"]
     assert counts == "2 of 4 commits change files that the kernel is built from."
     assert own == f"{CULPRIT} changes files that the kernel is built from."
+
+
+def test_the_mail_says_which_rate_became_lower(farm, inbox: Inbox) -> None:
+    mail = inbox.wait_for(farm, CULPRIT, 240.0)
+    assert re.match(rf"\[bench\] {CULPRIT} \(\w+\): lossless -[34]\d\.\d % on", mail["Subject"])
+    lowered = r"lowered the rate without loss of lossless on embedded by [34]\d\.\d % \("
+    assert re.search(lowered + r"3\d\d,\d{3} → 1\d\d,\d{3} pps without loss\)", flowing(mail))
 
 
 def test_commits_of_the_readme_were_not_asked_for_on_their_own_account(farm) -> None:

@@ -8,6 +8,7 @@ import statistics
 import pytest
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageError
+from buildbot_bench.core.metric import NDR
 from buildbot_bench.core.wire import RECORDED_BOOTS
 from buildbot_bench.lab.drivers.recording import (
     Recording,
@@ -53,6 +54,17 @@ def boots(tmp_path):
 
 def test_the_first_boots_answer_the_recorded_iterations_in_their_order(boots):
     assert boots("r100", 5) == POINTS["r100"]
+
+
+def test_values_of_another_unit_are_played_in_it(tmp_path):
+    lossless = [{"revision": "r100", NDR.unit: [3.0, 4.0]}]
+    rows = [row(), row(workload="lossless") | {"unit": NDR.unit, "points": lossless}]
+    series = write_series(tmp_path / "s.jsonl", *rows)
+    (tmp_path / "artefact").write_text("r100\n", encoding="utf-8")
+    driver = ReplayDriver(ReplaySettings(series=series), tmp_path / "home")
+    driver.install(tmp_path / "artefact", sha256(tmp_path / "artefact"))
+    assert driver.blast("forwarding").values == {"pps": 1000.0}
+    assert driver.blast("lossless").values == {NDR.unit: 3.0}
 
 
 def test_boots_are_counted_across_jobs(boots):

@@ -95,6 +95,7 @@ def test_a_file_that_is_not_there_is_named_whole(tmp_path, monkeypatch):
         ('[testbeds.a]\ndriver = "embedded"\nduraton_s = 1\n', "did you mean 'duration_s'"),
         ('[testbeds.a]\ndriver = "qemu"\nlatency = {}\n', "testbeds.a.latency: QEMU's time is not"),
         ('[testbeds.a]\ndriver = "embedded"\nseries = "x"\n', "testbeds.a: unknown key 'series'"),
+        ('[testbeds.a]\ndriver = "qemu"\nworkloads.forwarding.loss = {}\n', "QEMU's time is not"),
         ('[testbeds.a]\ndriver = "embedded"\nduration_s = "1"\n', "'1' is not a number"),
         ('[testbeds.a]\ndriver = "embedded"\nduration_s = true\n', "True is not a number"),
         ('[testbeds.a]\ndriver = "embedded"\nwait_s = -1\n', "wait_s: -1 is negative"),

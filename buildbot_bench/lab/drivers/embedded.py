@@ -4,22 +4,24 @@ Sender and receiver are one program, and the cables are UDP on the loopback inte
 processor. The kernel takes turns with the control, a forwarder that never changes, and the primary
 value is the kernel's rate per second of its own processor time, on a scale on which the control has
 `control_rate`: that holds within one or two per cent on a machine that other programs slow down by
-a third and more.
+a third and more. Rates without loss and latencies are found in lock-step, to the same end.
 """
 
 import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from buildbot_bench import extensions
 from buildbot_bench.core.errors import BenchError, InfraError, UntestableRevision
-from buildbot_bench.core.metric import BOOT
+from buildbot_bench.core.metric import BOOT, NDR
 from buildbot_bench.core.profile.model import Profile
 from buildbot_bench.lab.driver import Blast, CheckFinding, unheard
-from buildbot_bench.lab.drivers.child import kill_leftovers
+from buildbot_bench.lab.drivers.child import ChildProcess, kill_leftovers
 from buildbot_bench.lab.drivers.forwarders import KERNEL, Forwarders
+from buildbot_bench.lab.drivers.lockstep import LATENCY_PACKETS, latencies, offered
 from buildbot_bench.lab.drivers.sampling import (
     can_name,
     count_samples,
@@ -28,7 +30,9 @@ from buildbot_bench.lab.drivers.sampling import (
 )
 from buildbot_bench.lab.drivers.toolchain import PKTBLAST, compiler, sampler, tools
 from buildbot_bench.lab.drivers.turns import check_traffic, parse_turns, relative_efficiency
+from buildbot_bench.lab.extras import library_finding
 from buildbot_bench.lab.files import copy_verified, sha256
+from buildbot_bench.lab.loss_search import LossSettings, search_rates
 from buildbot_bench.lab.pktgen import Reading, parse_receiver
 from buildbot_bench.lab.tables import nearest
 
@@ -37,6 +41,8 @@ _LEAST_SAMPLES = 30  # chosen: a share of a tenth is then known to a half of its
 # An idle machine gives some 600 in 8 s, at a tick of 4 ms; a busy one is given more time.
 _ENOUGH_SAMPLES = 500
 _MOST_BLASTS = 6  # of a capture
+_BURST_S = 0.05  # in lock-step, with all that others do meanwhile; chosen: ten looks of pktblast's
+_MOST_RATE = 2.0  # that is offered, times the control's: bursts of 350 packets
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,13 +64,24 @@ class EmbeddedSettings:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EmbeddedWorkload:
-    """What is blasted: `flows` are 1 to 2000 pairs of addresses, one after the other."""
+    """What is blasted: `flows` are 1 to 2000 pairs of addresses, one after the other.
+
+    With `loss` the rates without loss are found as well, and their values come first; likewise with
+    `latency_at` the latencies at that share of the control's rate.
+    """
 
     flows: int
+    loss: LossSettings | None = None
+    latency_at: float | None = None
 
 
 # The netbenches archive's preset: 20 sources, 100 destinations.
 FORWARDING = EmbeddedWorkload(flows=2000)
+# Forty bursts a trial, and one trial a rate: what a queue drops repeats to the packet.
+LOSSLESS = replace(
+    FORWARDING, loss=LossSettings(trial_s=0.02, trials=1, least_pps=10_000.0, most_s=300.0)
+)
+LATENCY = replace(FORWARDING, latency_at=0.5)
 
 
 class EmbeddedDriver:
@@ -88,7 +105,7 @@ class EmbeddedDriver:
         self._running = Forwarders(home, boot_timeout_s=settings.boot_timeout_s)
 
     def workloads(self) -> tuple[str, ...]:
-        """Those that are registered: plain forwarding."""
+        """Those that are registered."""
         return tuple(self._workloads)
 
     def check(self) -> list[CheckFinding]:
@@ -99,6 +116,8 @@ class EmbeddedDriver:
                 CheckFinding(subject="C compiler", detail="none", remedy="install one, or set CC")
             ]
         findings = [CheckFinding(subject="C compiler", detail=cc)]
+        # One workload alone needs it.
+        findings.append(replace(library_finding("MLRsearch", "MLRsearch"), remedy=None))
         try:
             findings.append(CheckFinding(subject="programs", detail=str(tools(self._home))))
             self._running.open_receiver()
@@ -142,7 +161,8 @@ class EmbeddedDriver:
                 in time.
         """
         settings = self._settings
-        lasting_s = max(settings.duration_s, _MOST_BLASTS * settings.profile_s)
+        searches = (one.loss.most_s for one in self._workloads.values() if one.loss is not None)
+        lasting_s = max(settings.duration_s, _MOST_BLASTS * settings.profile_s, *searches)
         self._running.open_receiver()
         self._running.start_control(lasting_s=lasting_s)
         began_s = time.monotonic()
@@ -167,23 +187,57 @@ class EmbeddedDriver:
         """Let kernel and control take turns; values in packets/CPU-s and, behind it, pps and BOOT.
 
         Raises:
-            UntestableRevision: When the kernel ends under traffic.
+            UntestableRevision: When the kernel ends under traffic, or loses it at any rate.
             InfraError: For an unknown workload, or a sender that failed.
         """
         traffic = self._workload(workload)
-        blaster, amiss = self._running.blast(self._settings.duration_s, flows=traffic.flows)
-        if how := self._running.ending(KERNEL):
+        blaster = self._send(traffic, self._settings.duration_s)
+        turns = parse_turns(blaster.errors())
+        check_traffic(blaster.output(), blaster.errors(), turns)
+        pace_pps = relative_efficiency(turns) * self._settings.control_rate
+        blast = Blast(values={"packets/CPU-s": pace_pps}, log=blaster.output())
+        reading = parse_receiver(blast.log)
+        if isinstance(reading, Reading):  # on a crowded machine too few lines may be left
+            blast.values["pps"] = reading.median_pps
+        blast.values[BOOT.unit] = self._boot_s
+        if traffic.latency_at is not None:
+            values = self._latencies(traffic, pace_pps, traffic.latency_at) | blast.values
+            blast = replace(blast, values=values)
+        return blast if traffic.loss is None else self._with_rates(blast, traffic, traffic.loss)
+
+    def _latencies(
+        self, traffic: EmbeddedWorkload, pace_pps: float, share: float
+    ) -> dict[str, float]:
+        """Send packets one at a time, as if at a share of the control's rate."""
+        _, sender_log = self._send_bursts(traffic, LATENCY_PACKETS, LATENCY_PACKETS)
+        rate_pps = share * self._settings.control_rate
+        return latencies(sender_log, pace_pps=pace_pps, rate_pps=rate_pps)
+
+    def _with_rates(self, blast: Blast, traffic: EmbeddedWorkload, loss: LossSettings) -> Blast:
+        """Search the rates without loss of the kernel whose pace is known."""
+        offer = offered(partial(self._send_bursts, traffic), pace_pps=blast.values["packets/CPU-s"])
+        found = search_rates(offer, loss, most_pps=_MOST_RATE * self._settings.control_rate)
+        if NDR.unit not in found.values:
+            raise UntestableRevision(f"the kernel loses packets even at {loss.least_pps:.0f} pps")
+        log = blast.log + found.log
+        return Blast(values=found.values | blast.values, log=log, facts=found.facts)
+
+    def _send_bursts(self, traffic: EmbeddedWorkload, packets: int, bursts: int) -> tuple[str, str]:
+        """Send in lock-step; the receiver's log and the sender's."""
+        blaster = self._send(traffic, bursts * _BURST_S, (packets, bursts))
+        return blaster.output(), blaster.errors()
+
+    def _send(
+        self, traffic: EmbeddedWorkload, duration_s: float, lockstep: tuple[int, int] | None = None
+    ) -> ChildProcess:
+        """Let traffic pass once; the sender, which has ended well, as the kernel has not."""
+        running = self._running
+        blaster, amiss = running.blast(duration_s, flows=traffic.flows, lockstep=lockstep)
+        if how := running.ending(KERNEL):
             raise UntestableRevision(f"the kernel {how} under traffic")
         if amiss:
             raise InfraError(amiss)
-        turns = parse_turns(blaster.errors())
-        check_traffic(blaster.output(), blaster.errors(), turns)
-        values = {"packets/CPU-s": relative_efficiency(turns) * self._settings.control_rate}
-        reading = parse_receiver(blaster.output())
-        if isinstance(reading, Reading):  # on a crowded machine too few lines may be left
-            values["pps"] = reading.median_pps
-        values[BOOT.unit] = self._boot_s
-        return Blast(values=values, log=blaster.output())
+        return blaster
 
     def counter(self) -> str:
         """What is sampled, where the system has what it takes."""

@@ -13,6 +13,9 @@ KERNEL = "kernel"
 # A busy machine takes longer than a blast lasts: so many seconds, and so many times as long.
 _MARGIN_S = 20.0
 _STRETCH = 4.0  # times a blast's length
+# Of the receiver: more than the largest burst in lock-step. Where Linux gives no more than its
+# default, net.core.rmem_max, 512 packets are held.
+_RECEIVE_BYTES = 1 << 20
 _LISTENING = re.compile(r"listening on port (\d{1,5})\b", re.ASCII)
 
 
@@ -31,6 +34,7 @@ class Forwarders:
         """The receiving socket exists before the kernel does, so that its port cannot be lost."""
         try:
             self._receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            self._receiver.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BYTES)
             self._receiver.bind(("127.0.0.1", 0))
         except OSError as error:
             raise InfraError(f"no port on the loopback interface: {error}") from error
@@ -77,15 +81,20 @@ class Forwarders:
 
         return child.wait_until(listening, self._boot_timeout_s)
 
-    def blast(self, duration_s: float, *, flows: int) -> tuple[ChildProcess, str]:
-        """Let kernel and control take turns; the sender, and what was amiss with it if anything."""
+    def blast(
+        self, duration_s: float, *, flows: int, lockstep: tuple[int, int] | None = None
+    ) -> tuple[ChildProcess, str]:
+        """Let kernel and control take turns; the sender, and what was amiss with it if anything.
+
+        `lockstep` is for the kernel alone: so many packets in so many bursts (see lockstep.py).
+        """
         assert self._receiver is not None  # noqa: S101 - boot opened it
         descriptor = self._receiver.fileno()
         command = [str(tools(self._home) / PKTBLAST), str(descriptor)]
         command.append(str(int(duration_s * 1000)))
         for name in (KERNEL, CONTROL):
             command += [self._ports[name], str(self._children[name].pid)]
-        command.append(str(flows))
+        command += [str(number) for number in (flows, *(lockstep or ()))]
         lifetime_s = 2 * _patience_s(duration_s)
         sender = self._child(PKTBLAST, command, lifetime_s=lifetime_s, pass_fds=[descriptor])
         self._children[PKTBLAST] = sender

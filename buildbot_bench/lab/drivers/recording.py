@@ -30,12 +30,13 @@ _MOST_NAMED = 8  # recorded kernels that a complaint lists
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Recording:
-    """The values of a kernel's boots in pps, in the order measured, and where that was.
+    """The values of a kernel's boots in their unit, in the order measured, and where that was.
 
     `series` is what the archive calls the campaign in which it measured.
     """
 
     values: tuple[float, ...]
+    unit: str = "pps"
     dut: str = ""
     series: str = ""
 
@@ -55,7 +56,8 @@ def canonical_label(text: str) -> str | None:
 def load_series(path: Path, *, dut: str = "", label: str = "") -> dict[str, Recorded]:
     """What was recorded, by workload and canonical name of the kernel.
 
-    Series of one workload are one recording as long as no kernel is in two of them.
+    Series of one workload are one recording as long as no kernel is in two of them. One that has a
+    `unit` has its points' values by that name, not by `pps`.
     """
     series: dict[str, dict[str, Recording]] = {}
     for number, row in _rows(path):
@@ -84,12 +86,16 @@ def load_series(path: Path, *, dut: str = "", label: str = "") -> dict[str, Reco
 
 
 def _points(row: Mapping[str, Any], directory: Path) -> Iterator[tuple[str, Recording]]:
+    unit = str(row.get("unit", "pps"))
     for point in row["points"]:
-        values = tuple(float(value) for value in point["pps"])
+        values = tuple(float(value) for value in point[unit])
         if not values:
             continue
         recording = Recording(
-            values=values, dut=str(row.get("dut", "")), series=str(row.get("label", ""))
+            values=values,
+            unit=unit,
+            dut=str(row.get("dut", "")),
+            series=str(row.get("label", "")),
         )
         name = str(point["revision"])
         label = canonical_label(name) or name

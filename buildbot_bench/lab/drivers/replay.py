@@ -131,7 +131,7 @@ class ReplayDriver:
         """Nothing else can run than what was installed."""
 
     def blast(self, workload: str) -> Blast:
-        """The value of this boot, in pps."""
+        """The value of this boot, in the unit that was recorded."""
         recorded = self._series()[workload]
         boots = self._boot_counts()
         # By revision, not by digest: a second build must not repeat the first one's values.
@@ -146,11 +146,11 @@ class ReplayDriver:
             value, how = redrawn(found.values, seed), f"redrawn from {source}"
         time.sleep(self._settings.delay_s)
         replace_text(self._boots, json.dumps(boots | {key: boot + 1}))
-        log = f"{value:.1f} pps: boot {boot + 1} of {self._revision}, {how}\n"
+        log = f"{value:.1f} {found.unit}: boot {boot + 1} of {self._revision}, {how}\n"
         facts = {"dut": found.dut, "series": found.series}
         if self._sample:
             facts[RECORDED_BOOTS] = self._dealt(source, found, boot)
-        return Blast(values={"pps": value}, log=log, facts=facts)
+        return Blast(values={found.unit: value}, log=log, facts=facts)
 
     def _dealt(self, source: str, found: Recording, boot: int) -> str:
         """How a sample came by its boots so far."""

@@ -15,7 +15,7 @@ PKTBLAST = "pktblast"
 CONTROL = "control"
 SAMPLER = "sampler.so"
 _PROGRAMS: Mapping[str, tuple[str, ...]] = {
-    PKTBLAST: ("pktblast.c", "packet.c", "burst.c"),
+    PKTBLAST: ("pktblast.c", "packet.c", "burst.c", "process.c"),
     CONTROL: ("control.c", "packet.c", "burst.c"),
 }
 _FLAGS = ("-std=gnu11", "-O2", "-Wall", "-Wextra")

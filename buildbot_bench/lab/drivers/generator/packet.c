@@ -30,7 +30,7 @@ seal(struct header *header)
 }
 
 void
-packet_make_flows(uint8_t flows[FLOWS][PACKET_SIZE])
+packet_make_flows(uint8_t flows[FLOWS][PACKET_SIZE], uint32_t mark)
 {
 	for (unsigned i = 0; i < FLOWS; i++) {
 		struct header header = {
@@ -42,7 +42,17 @@ packet_make_flows(uint8_t flows[FLOWS][PACKET_SIZE])
 
 		seal(&header);
 		memcpy(flows[i], &header, sizeof(header));
+		memcpy(flows[i] + sizeof(header), &mark, sizeof(mark));
 	}
+}
+
+uint32_t
+packet_mark(const uint8_t *packet)
+{
+	uint32_t mark;
+
+	memcpy(&mark, packet + sizeof(struct header), sizeof(mark));
+	return mark;
 }
 
 void

@@ -1,4 +1,4 @@
-/* The packets of the embedded testbed: the fields of an IPv4 header, big-endian, then padding. */
+/* The packets of the embedded testbed: the fields of an IPv4 header, big-endian, a mark, padding. */
 #ifndef PACKET_H
 #define PACKET_H
 
@@ -16,8 +16,10 @@ struct header {
 	uint32_t destination;
 };
 
-/* One packet of each flow, ready to be sent. */
-void packet_make_flows(uint8_t flows[FLOWS][PACKET_SIZE]);
+/* One packet of each flow, ready to be sent; the mark is who sends them to whom. */
+void packet_make_flows(uint8_t flows[FLOWS][PACKET_SIZE], uint32_t mark);
+
+uint32_t packet_mark(const uint8_t *packet);
 
 /* Does to a packet what a router must: one hop less, and a checksum that says so. */
 void packet_route(uint8_t *packet);

@@ -7,26 +7,39 @@
  * decides how many pass. DUT and control take turns of two milliseconds, and for each pair of turns
  * the sender's log says what processor time each of them took: their ratio holds still when the
  * machine does not.
+ *
+ * With PACKETS and BURSTS it goes in lock-step: a turn is a burst, which the device finds in its
+ * queue as a whole, and which ends when all of it came back or the device waits for more. So no
+ * packet is lost, and none is late, because others used the processor.
  */
 #include <err.h>
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "burst.h"
+#include "process.h"
 
 #define TURN_US 2000
 #define TURNS_PER_LINE 2 /* of the DUT, in the receiver's log */
-#define STALL_MS 200     /* silence after which packets under way are taken for lost */
+#define LOOK_MS 2        /* silence after which we look what the device does */
+#define LOOKS 3          /* at a device that sleeps: it waits for more packets */
+#define STALL_MS 200     /* of the device's time without a packet: it hangs */
+#define LAST_MS 500      /* silence after which packets still missing are lost in lock-step */
 #define DEAD_TURNS 5     /* in a row without a packet: nothing will come any more */
 #define SLOWEST 4        /* times the duration: when a busy machine must have had its turns */
 
 struct device {
 	int socket;
+	pid_t pid;
 	clockid_t clock; /* the process's processor time */
+	uint32_t mark;   /* of the packets that are sent to it */
+	uint8_t (*flows)[PACKET_SIZE];
 	uint64_t sent;
 	uint64_t bursts; /* system calls that sent at least one packet */
 	uint64_t packets;
@@ -43,7 +56,7 @@ struct lab {
 	uint64_t damaged;
 };
 
-static uint8_t flows[FLOWS][PACKET_SIZE];
+static uint8_t flows[2][FLOWS][PACKET_SIZE];
 static uint8_t arrived[WINDOW][PACKET_SIZE];
 
 static uint64_t
@@ -72,62 +85,75 @@ stamp(FILE *log, const char *function, int line)
 	    (uintmax_t)(now % 1000000), function, line);
 }
 
-/* Fills the window. A DUT that died refuses packets: they are lost, which is for others to judge. */
-static void
-send_burst(struct lab *lab, struct device *device)
+/* Sends a few. A DUT that died refuses packets: they are lost, which is for others to judge. */
+static int
+send_burst(struct lab *lab, struct device *device, int count)
 {
 	struct burst burst;
-	int count = WINDOW - lab->under_way;
 
 	if (count > lab->flows)
 		count = lab->flows;
 	if (lab->next_flow + count > lab->flows)
 		lab->next_flow = 0;
-	burst.packets = &flows[lab->next_flow];
+	burst.packets = &device->flows[lab->next_flow];
 	count = burst_send(device->socket, &burst, count);
 	if (count < 0 && errno != ECONNREFUSED && errno != EAGAIN && errno != ENOBUFS)
 		err(1, "ouch, cannot send");
 	if (count <= 0)
-		return;
+		return 0;
 	lab->next_flow += count;
 	lab->under_way += count;
 	device->sent += (uint64_t)count;
 	device->bursts++;
+	return count;
 }
 
+/* What another device, or an earlier run, had kept is nothing of ours. */
 static void
 receive_burst(struct lab *lab, struct device *device)
 {
 	struct burst burst = {.packets = arrived};
 	int count = burst_receive(lab->rx_socket, &burst, MSG_DONTWAIT);
+	int ours = 0;
 
-	if (count <= 0)
-		return;
-	device->events++;
 	for (int i = 0; i < count; i++) {
-		if (packet_is_routed(arrived[i], burst.lengths[i]))
+		bool routed = packet_is_routed(arrived[i], burst.lengths[i]);
+
+		if (routed && packet_mark(arrived[i]) != device->mark)
+			continue;
+		ours++;
+		if (routed)
 			device->packets++;
 		else
 			lab->damaged++;
 	}
-	lab->under_way = count < lab->under_way ? lab->under_way - count : 0;
+	device->events += ours > 0;
+	lab->under_way = ours < lab->under_way ? lab->under_way - ours : 0;
 }
 
-/* Waits for packets and takes them; false when none came for so long that none will. */
+/*
+ * Waits for packets and takes them; false when none will come before the device gets more: it
+ * sleeps, or computes for longer than any burst takes. That others have the processor is no matter.
+ */
 static bool
 await(struct lab *lab, struct device *device)
 {
 	struct pollfd incoming = {.fd = lab->rx_socket, .events = POLLIN};
+	const uint64_t used = clock_ns(device->clock);
+	int asleep = 0;
 
-	if (poll(&incoming, 1, STALL_MS) == 0) {
-		lab->under_way = 0;
-		return false;
+	while (asleep < LOOKS && clock_ns(device->clock) - used < STALL_MS * 1000000) {
+		if (poll(&incoming, 1, LOOK_MS) > 0) {
+			receive_burst(lab, device);
+			return true;
+		}
+		asleep = process_state(device->pid) == RUNNING ? 0 : asleep + 1;
 	}
-	receive_burst(lab, device);
-	return true;
+	lab->under_way = 0;
+	return false;
 }
 
-/* Blasts at one device for a turn, and leaves nothing under way for the other one to find. */
+/* Blasts at one device for a turn, and leaves nothing under way that costs the other one time. */
 static void
 take_turn(struct lab *lab, struct device *device)
 {
@@ -135,7 +161,7 @@ take_turn(struct lab *lab, struct device *device)
 	const uint64_t used = clock_ns(device->clock);
 
 	while (now_us() - began < TURN_US) {
-		send_burst(lab, device);
+		send_burst(lab, device, WINDOW - lab->under_way);
 		if (!await(lab, device))
 			break;
 	}
@@ -143,6 +169,44 @@ take_turn(struct lab *lab, struct device *device)
 		continue;
 	device->elapsed_us += now_us() - began;
 	device->used_ns += clock_ns(device->clock) - used;
+}
+
+/* Keeps a device from running while its queue is filled; a single packet is no burst. */
+static void
+hold(const struct device *device, int count)
+{
+	enum process_state state = RUNNING;
+
+	if (count < 2 || kill(device->pid, SIGSTOP) < 0)
+		return;
+	while (state != STOPPED && state != GONE) {
+		sched_yield();
+		state = process_state(device->pid);
+	}
+}
+
+/* Offers a burst in lock-step. What the device keeps comes, and is counted, in a later turn. */
+static void
+take_burst(struct lab *lab, struct device *device, int count)
+{
+	const struct device before = *device;
+	const uint64_t began = now_us();
+
+	hold(device, count);
+	while (count > 0) {
+		int sent = send_burst(lab, device, count < WINDOW ? count : WINDOW);
+
+		if (sent == 0)
+			break;
+		count -= sent;
+	}
+	kill(device->pid, SIGCONT);
+	while (device->packets < device->sent && await(lab, device))
+		continue;
+	device->elapsed_us += now_us() - began;
+	stamp(stderr, "burst", __LINE__);
+	fprintf(stderr, "sent %ju pkts, back %ju pkts\n", (uintmax_t)(device->sent - before.sent),
+	    (uintmax_t)(device->packets - before.packets));
 }
 
 static void
@@ -182,6 +246,21 @@ summarise(FILE *log, const char *verb, uint64_t packets, uint64_t events, uint64
 	    (double)packets * 8 * PACKET_SIZE / elapsed_s);
 }
 
+static void
+report_total(const struct lab *lab, const struct device *dut)
+{
+	summarise(stderr, "Sent", dut->sent, dut->bursts, dut->elapsed_us);
+	summarise(stdout, "Received", dut->packets, dut->events, dut->elapsed_us);
+	printf("Damaged %ju packets\n", (uintmax_t)lab->damaged);
+}
+
+static void
+require_owner(pid_t owner)
+{
+	if (getppid() != owner)
+		errx(1, "ouch, whoever started us is gone");
+}
+
 /* As many turns as the duration holds on an idle machine; a busy one takes longer for as many. */
 static void
 blast(struct lab *lab, struct device *dut, struct device *control, uint64_t duration_us)
@@ -203,26 +282,46 @@ blast(struct lab *lab, struct device *dut, struct device *control, uint64_t dura
 			report_line(dut, &last);
 			last = *dut;
 		}
-		if (getppid() != owner)
-			errx(1, "ouch, whoever started us is gone");
+		require_owner(owner);
 		if (now_us() - began > SLOWEST * duration_us)
 			break;
 	}
-	summarise(stderr, "Sent", dut->sent, dut->bursts, dut->elapsed_us);
-	summarise(stdout, "Received", dut->packets, dut->events, dut->elapsed_us);
-	printf("Damaged %ju packets\n", (uintmax_t)lab->damaged);
+	report_total(lab, dut);
+}
+
+/* So many packets in so many bursts, however long a busy machine takes for them. */
+static void
+offer(struct lab *lab, struct device *dut, long packets, long bursts)
+{
+	const pid_t owner = getppid();
+	struct pollfd incoming = {.fd = lab->rx_socket, .events = POLLIN};
+
+	for (long turn = 0; turn < bursts; turn++) {
+		take_burst(lab, dut,
+		    (int)(packets * (turn + 1) / bursts - packets * turn / bursts));
+		require_owner(owner);
+	}
+	while (dut->packets < dut->sent && poll(&incoming, 1, LAST_MS) > 0)
+		receive_burst(lab, dut);
+	report_total(lab, dut);
 }
 
 static struct device
-find_device(const char *port, const char *pid)
+find_device(const char *port, const char *pid, int number)
 {
-	struct device device = {.socket = burst_connect(strtol(port, NULL, 10))};
-	int error = clock_getcpuclockid((pid_t)strtol(pid, NULL, 10), &device.clock);
+	struct device device = {
+		.socket = burst_connect(strtol(port, NULL, 10)),
+		.pid = (pid_t)strtol(pid, NULL, 10),
+		.mark = 2 * (uint32_t)getpid() + (uint32_t)number,
+		.flows = flows[number],
+	};
+	int error = clock_getcpuclockid(device.pid, &device.clock);
 
 	if (error != 0) {
 		errno = error;
 		err(1, "ouch, no processor clock of process %s", pid);
 	}
+	packet_make_flows(device.flows, device.mark);
 	return device;
 }
 
@@ -233,21 +332,23 @@ main(int argc, char **argv)
 	struct lab lab = {0};
 	long duration_ms;
 
-	if (argc != 8)
+	if (argc != 8 && argc != 10)
 		errx(64, "usage: pktblast RECEIVING-FD DURATION-MS DUT-PORT DUT-PID CONTROL-PORT "
-			 "CONTROL-PID FLOWS");
+			 "CONTROL-PID FLOWS [PACKETS BURSTS]");
 	lab.rx_socket = (int)strtol(argv[1], NULL, 10);
 	duration_ms = strtol(argv[2], NULL, 10);
-	dut = find_device(argv[3], argv[4]);
-	control = find_device(argv[5], argv[6]);
+	dut = find_device(argv[3], argv[4], 0);
+	control = find_device(argv[5], argv[6], 1);
 	lab.flows = (int)strtol(argv[7], NULL, 10);
 	if (lab.flows < 1 || lab.flows > FLOWS)
 		errx(64, "%s flows: it takes 1 to %d", argv[7], FLOWS);
-	packet_make_flows(flows);
 	stamp(stdout, "main", __LINE__);
 	printf("%d flows, window %d, turns of %d usec\n", lab.flows, WINDOW, TURN_US);
 	stamp(stdout, "receiver_body", __LINE__);
 	printf("waiting for initial packets\n");
-	blast(&lab, &dut, &control, (uint64_t)duration_ms * 1000);
+	if (argc == 10)
+		offer(&lab, &dut, strtol(argv[8], NULL, 10), strtol(argv[9], NULL, 10));
+	else
+		blast(&lab, &dut, &control, (uint64_t)duration_ms * 1000);
 	return 0;
 }
