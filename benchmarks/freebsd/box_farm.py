@@ -15,7 +15,7 @@ from benchmarks.freebsd.workshop import START, Workshop
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.demo.scenario import Onlooker
 from tests.asking import ASKED
-from tests.e2e.inbox import Inbox
+from tests.e2e.inbox import Inbox, plain
 from tests.e2e.made_farm import MadeFarm
 from tests.e2e.replay_farm import end_processes_in
 from tests.ports import free_port
@@ -63,12 +63,12 @@ def farm(workshop: Workshop) -> Iterator[Figure]:
             what="the mail",
             wanted=f"names {hashes[CULPRIT][:10]}",
             seen=subject,
-            is_met=hashes[CULPRIT][:10] in mail.get_body().get_content(),
+            is_met=hashes[CULPRIT][:10] in plain(mail),
         )
         yield at_most(
             "farm", "from the push to the mail, beside builds", SEARCH_S, seconds - build_s
         )
-        (place / "mail.txt").write_text(mail.get_body().get_content(), encoding="utf-8")
+        (place / "mail.txt").write_text(plain(mail), encoding="utf-8")
         say(f"… the mail is in {place / 'mail.txt'}")
 
 
