@@ -149,7 +149,7 @@ def _method(report: ComparisonReport) -> Iterator[str]:
     yield report.order
     yield report.drift
     yield from dict.fromkeys(one.factors.method for one in report.series if one.factors)
-    if report.left_out is not None:
+    if report.left_out is not None and report.tests:
         yield f"What is called better or worse is corrected for {count(report.tests, 'test')}."
     elif report.tests > 1:
         yield (
