@@ -6,7 +6,6 @@ median counts: they are no runs of their own.
 
 import csv
 import json
-import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,6 +14,15 @@ from itertools import product
 from statistics import median
 from typing import Any
 
+from buildbot_bench.archives.suites import (
+    Object,
+    as_number,
+    at,
+    google_times,
+    objects,
+    pytest_times,
+    suite_values,
+)
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.legible import one_line
 
@@ -45,13 +53,11 @@ class SeriesValue:
 
 
 Readings = Iterable[SeriesValue]
-Object = Mapping[str, Any]
 # How tables and tags call these; the first that is there counts.
 _REVISION = ("commit", "revision", "rev", "sha", "hash", "git_commit", "commit_hash", "version")
 _SERIES = ("series", "benchmark", "name", "metric", "test")
 _TIME = ("time", "date", "timestamp", "datetime")
 _VALUE, _UNIT = ("value", "values"), "unit"
-_AGGREGATE = re.compile(r"_(mean|median|stddev|cv|BigO|RMS)$")
 
 
 def readings_of(document: Document, asv: Object | None = None) -> Readings:
@@ -74,6 +80,9 @@ def _of_json(document: Document, whole: Any, asv: Object | None) -> Readings:
     for keys, reader in _KINDS:
         if isinstance(whole, Mapping) and keys <= whole.keys():
             return reader(document, whole, asv)
+    suite = _suite(document, whole)
+    if suite:
+        return suite
     if isinstance(whole, Mapping) and set(whole) >= {"machine", "version"}:
         return ()  # asv's machine.json
     if isinstance(whole, list):
@@ -81,6 +90,20 @@ def _of_json(document: Document, whole: Any, asv: Object | None) -> Readings:
     if isinstance(whole, Mapping) and _is_bmf(whole):
         return _bmf(document, whole)
     raise unknown(document)
+
+
+def _suite(document: Document, whole: Any) -> list[SeriesValue]:
+    """One run of another suite, or the messages of one; its file is named after the revision."""
+    found = list(suite_values(whole))
+    if not found and isinstance(whole, list):
+        found = [one for message in whole for one in suite_values(message)]
+    return [
+        reading
+        for _, one in found
+        for reading in _reading(
+            one.name, document.stem, one.value, unit=one.unit, better=one.higher_is_better
+        )
+    ]
 
 
 def unknown(document: Document) -> UsageError:
@@ -128,11 +151,11 @@ def _object(document: Document, text: str) -> Object:
 def _data_js(whole: Object) -> Readings:
     """github-action-benchmark's: its newest run comes last."""
     for suite, runs in _items(whole.get("entries")):
-        for run in _objects(runs):
+        for run in objects(runs):
             tool = str(run.get("tool"))
             better = {"customBiggerIsBetter": True, "customSmallerIsBetter": False}.get(tool)
-            revision = str(_at(run, "commit", "id") or run.get("date") or "")
-            for bench in _objects(run.get("benches")):
+            revision = str(at(run, "commit", "id") or run.get("date") or "")
+            for bench in objects(run.get("benches")):
                 yield from _reading(
                     f"{suite}: {bench.get('name')}",
                     revision,
@@ -145,10 +168,10 @@ def _data_js(whole: Object) -> Readings:
 def _asv(document: Document, whole: Object, asv: Object | None) -> Readings:
     """A result file of asv: a commit on a machine in an environment, each result a list."""
     columns = whole.get("result_columns")
-    where = f"{_at(whole, 'params', 'machine') or document.place}, {whole.get('env_name') or ''}"
-    at_s = _number(whole.get("date"))
+    where = f"{at(whole, 'params', 'machine') or document.place}, {whole.get('env_name') or ''}"
+    at_s = as_number(whole.get("date"))
     for name, raw in _items(whole.get("results")):
-        told = _at(asv or {}, name)
+        told = at(asv or {}, name)
         told = told if isinstance(told, Mapping) else {}
         row = dict(zip(columns, raw, strict=False)) if isinstance(raw, list) and columns else raw
         row = row if isinstance(row, Mapping) else {"result": raw}
@@ -175,14 +198,10 @@ def _pytest_benchmark(document: Document, whole: Object, _asv: Object | None) ->
     """A run that pytest-benchmark stored, in seconds."""
     commit = whole["commit_info"] if isinstance(whole["commit_info"], Mapping) else {}
     at_s = _time(commit.get("time")) or _time(whole.get("datetime"))
-    for bench in _objects(whole["benchmarks"]):
-        name = f"{bench.get('fullname') or bench.get('name')}"
-        named = f"{name} [{document.place}]" if document.place else name
-        stats = bench.get("stats")
-        value = _at(stats, "median") if isinstance(stats, Mapping) else None
-        yield from _reading(
-            named, str(commit.get("id") or document.stem), value, unit="s", at_s=at_s, better=False
-        )
+    for one in pytest_times(whole):
+        named = f"{one.name} [{document.place}]" if document.place else one.name
+        revision = str(commit.get("id") or document.stem)
+        yield from _reading(named, revision, one.value, unit="s", at_s=at_s, better=False)
 
 
 def _google_benchmark(document: Document, whole: Object, _asv: Object | None) -> Readings:
@@ -191,13 +210,10 @@ def _google_benchmark(document: Document, whole: Object, _asv: Object | None) ->
     revision = _first(context, _REVISION) or document.stem
     at_s = _time(context.get("date"))
     found: dict[tuple[str, str], list[float]] = {}
-    for bench in _objects(whole["benchmarks"]):
-        name = str(bench.get("run_name") or bench.get("name"))
-        kind = bench.get("run_type") or ("aggregate" if _AGGREGATE.search(name) else "iteration")
+    for name, unit, bench in google_times(whole):
         for clock in ("real_time", "cpu_time"):
-            value = _number(bench.get(clock))
-            if value is not None and kind == "iteration" and not bench.get("error_occurred"):
-                unit = str(bench.get("time_unit") or "ns")
+            value = as_number(bench.get(clock))
+            if value is not None and not bench.get("error_occurred"):
                 found.setdefault((f"{name} {clock}", unit), []).append(value)
     for (series, unit), values in found.items():
         yield from _reading(
@@ -207,22 +223,22 @@ def _google_benchmark(document: Document, whole: Object, _asv: Object | None) ->
 
 def _bencher(_document: Document, whole: Object, _asv: Object | None) -> Readings:
     """What Bencher's `perf` query answers: a line of its plot for each of the results."""
-    for line in _objects(whole["results"]):
-        names = [_at(line, one, "name") for one in ("benchmark", "measure", "testbed", "branch")]
-        for metric in _objects(line.get("metrics")):
-            number = _number(_at(metric, "version", "number"))
+    for line in objects(whole["results"]):
+        names = [at(line, one, "name") for one in ("benchmark", "measure", "testbed", "branch")]
+        for metric in objects(line.get("metrics")):
+            number = as_number(at(metric, "version", "number"))
             yield from _reading(
                 ", ".join(str(name) for name in names if name),
-                str(_at(metric, "version", "hash") or number or metric.get("start_time")),
-                _at(metric, "metric", "value"),
-                unit=str(_at(line, "measure", "units") or ""),
+                str(at(metric, "version", "hash") or number or metric.get("start_time")),
+                at(metric, "metric", "value"),
+                unit=str(at(line, "measure", "units") or ""),
                 at_s=_time(metric.get("start_time")) if number is None else number,
             )
 
 
 def _is_bmf(whole: Object) -> bool:
     measures = [one for bench in whole.values() for one in _values(bench)]
-    return bool(measures) and all(_at(one, "value") is not None for one in measures)
+    return bool(measures) and all(at(one, "value") is not None for one in measures)
 
 
 def _bmf(document: Document, whole: Object) -> Readings:
@@ -230,9 +246,7 @@ def _bmf(document: Document, whole: Object) -> Readings:
     for name, measures in whole.items():
         for measure, metric in _items(measures):
             unit = {"latency": "ns", "throughput": "operations/s"}.get(measure, "")
-            yield from _reading(
-                f"{name}, {measure}", document.stem, _at(metric, "value"), unit=unit
-            )
+            yield from _reading(f"{name}, {measure}", document.stem, at(metric, "value"), unit=unit)
 
 
 _WORD = r"(?:\\.|[^\\,= \n])+"
@@ -262,7 +276,7 @@ def _line_protocol(document: Document, text: str) -> Readings:
                 " ".join((_unescaped(match[1]), *others, field)),
                 revision or stamp or str(number),
                 value[:-1] if value[-1] in "iu" else value,
-                at_s=_number(stamp),
+                at_s=as_number(stamp),
             )
 
 
@@ -285,7 +299,7 @@ def _csv(document: Document, text: str) -> Readings:
     rows = [row for row in rows if row and not row[0].startswith("#")]
     if not rows:
         return ()
-    if all(_number(cell) is not None for cell in rows[0]):
+    if all(as_number(cell) is not None for cell in rows[0]):
         width = len(rows[0])
         head = ["value"] if width == 1 else [f"column {n}" for n in range(1, width + 1)]
     else:
@@ -327,7 +341,7 @@ def _reading(
     better: bool | None = None,
 ) -> Iterator[SeriesValue]:
     """The reading of a value that is one; none of what is empty or was not measured."""
-    if (number := _number(value)) is not None:
+    if (number := as_number(value)) is not None:
         yield SeriesValue(
             series=one_line(series),
             revision=one_line(revision),
@@ -336,14 +350,6 @@ def _reading(
             at_s=at_s,
             higher_is_better=better,
         )
-
-
-def _number(value: Any) -> float | None:
-    try:
-        number = None if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return number if number is not None and math.isfinite(number) else None
 
 
 def _time(text: Any) -> float | None:
@@ -359,24 +365,12 @@ def _first(row: Object, names: Iterable[str]) -> Any:
     return next((row[name] for name in names if row.get(name) not in (None, "")), None)
 
 
-def _at(value: Any, *keys: str) -> Any:
-    for key in keys:
-        value = value.get(key) if isinstance(value, Mapping) else None
-    return value
-
-
 def _items(value: Any) -> Iterable[tuple[str, Any]]:
     return value.items() if isinstance(value, Mapping) else ()
 
 
 def _values(value: Any) -> Iterable[Any]:
     return value.values() if isinstance(value, Mapping) else (None,)
-
-
-def _objects(value: Any) -> Iterator[Object]:
-    return (
-        (one for one in value if isinstance(one, Mapping)) if isinstance(value, list) else iter(())
-    )
 
 
 # The keys by which a JSON object is known.

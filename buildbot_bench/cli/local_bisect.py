@@ -20,6 +20,7 @@ from buildbot_bench.core.report.kin import commits_to_ask, with_kin
 from buildbot_bench.core.report.model import Report, ReportKind
 from buildbot_bench.core.report.words import count, named
 from buildbot_bench.history.kin import kin_of
+from buildbot_bench.lab.command.settings import NAME_ONE
 from buildbot_bench.local.bench import Bench
 from buildbot_bench.local.bisecting import SearchCourse
 from buildbot_bench.local.builds import Workshop
@@ -177,6 +178,8 @@ def keep_builds(
 
 
 def _search(options: LocalOptions, task: LocalTask, revisions: Revisions) -> LocalSearch:
+    if task.workload.is_suite:
+        raise UsageError("a search follows one value, and `all` are many", hint=NAME_ONE)
     old, new = options.revisions
     between = revisions.between(old, new, first_parent=options.first_parent)
     merges = Merges(revisions=revisions)

@@ -1,6 +1,7 @@
 """`bench-compare --local`: compare revisions of a git repository side by side."""
 
 import os
+from shlex import quote
 
 from buildbot_bench.cli.answers import comparison_csv
 from buildbot_bench.cli.ci import CiOutcome, tell_ci
@@ -20,11 +21,15 @@ from buildbot_bench.cli.local_page import check_page, write_page
 from buildbot_bench.cli.local_workflow import task_of
 from buildbot_bench.core.compare.model import ComparisonReport, Verdict
 from buildbot_bench.core.compare.schedule import MAX_VARIANTS, BootLimits
+from buildbot_bench.core.compare.suite import changed
 from buildbot_bench.core.compare.text import markdown, outcome, text
 from buildbot_bench.core.compare.variants import check_written
 from buildbot_bench.core.errors import UntestableRevision, UsageError
+from buildbot_bench.core.item import TOOL_FACT
 from buildbot_bench.core.json_model import to_json
 from buildbot_bench.core.revision import Revision
+from buildbot_bench.lab.command.presets import PRESETS
+from buildbot_bench.lab.command.settings import NAME_ONE
 from buildbot_bench.local.against_itself import MOST_OF_ITSELF, measure_itself
 from buildbot_bench.local.bench import Bench
 from buildbot_bench.local.comparing import Compare, Compared, LocalComparison
@@ -47,7 +52,7 @@ def _run(options: LocalOptions) -> int:
     revisions = Revisions(git=git)
     task = task_of(options, git)
     asked = (
-        _itself(options, revisions)
+        _itself(options, task, revisions)
         if options.against_itself
         else _question(options, task, revisions)
     )
@@ -78,8 +83,10 @@ def _run(options: LocalOptions) -> int:
     return _tell(options, report, is_early=compare.is_early)
 
 
-def _itself(options: LocalOptions, revisions: Revisions) -> Revision:
+def _itself(options: LocalOptions, task: LocalTask, revisions: Revisions) -> Revision:
     """The one revision that is measured against itself."""
+    if task.workload.is_suite:
+        raise UsageError("--aa takes one value, and `all` are many", hint=NAME_ONE)
     others = (options.dry_run, options.html, options.labels, options.fail_on, options.budget_s)
     if len(options.revisions) != 1 or any(others) or options.form in {"csv", "markdown"}:
         raise UsageError(
@@ -140,6 +147,9 @@ def _tell(options: LocalOptions, report: ComparisonReport, *, is_early: bool) ->
     said = forms.get(options.form, lambda: text(report))()
     answer(said, value, as_json=options.form == "json")
     verdicts = [change.verdict for series in report.series for change in series.changes]
+    if report.left_out is not None:
+        verdicts = [verdict for verdict in Verdict if verdict in verdicts]
+        _tell_how_to_search(report)
     is_bad = Verdict.WORSE in verdicts
     tell_ci(
         CiOutcome(
@@ -156,3 +166,14 @@ def _tell(options: LocalOptions, report: ComparisonReport, *, is_early: bool) ->
         return ExitStatus.NO_DIFFERENCE if fails else ExitStatus.ANSWERED
     undecided = {Verdict.UNDECIDED, Verdict.WITHIN_LUCK} & set(verdicts)
     return ExitStatus.INCONCLUSIVE if is_early and undecided else ExitStatus.ANSWERED
+
+
+def _tell_how_to_search(report: ComparisonReport) -> None:
+    """Say how bench-bisect is told the value that changed the most."""
+    found = changed(report)
+    tool = found[0][0].facts.get(TOOL_FACT, "") if found else ""
+    if tool not in PRESETS:  # none changed, or several tools print
+        return
+    metric = found[0][0].metric
+    unit = "" if PRESETS[tool].unit else f" --unit {quote(metric.unit)}"
+    say(f"bench-bisect finds its commit: --value {quote(f'{tool}:{metric.name}')}{unit}")

@@ -11,6 +11,8 @@ values:
   last-number            the last number that it prints; more is better
   json:results[0].mean   a number in the JSON that it prints
   'regex:speed: ([\\d.]+)'   the number in the parentheses
+  all                    each value that a suite prints, for bench-compare
+  go-bench:NAME          the one with this name
   hyperfine, …           what a known tool prints, with the options that it needs:
 {_TOOLS}
 

@@ -176,8 +176,8 @@ _LOCAL: Sections = {
         Option("--run COMMAND", "what is measured, a line for sh"),
         Option(
             "--value V",
-            "cpu, wall, instructions, last-number, json:KEY, regex:... (default: cpu, the "
-            "processor time)",
+            "cpu, wall, instructions, last-number, json:KEY, regex:..., TOOL:NAME, all (default: "
+            "cpu, the processor time)",
             scope=RUN,
         ),
         Option("--unit U", "of the value, as MB/s", scope=RUN),

@@ -8,6 +8,8 @@ COMMAND_FACT = "command"
 
 RANDOMISED_FACT = "randomised"
 """The fact by which a command's testbed tells what differs from run to run on purpose."""
+TOOL_FACT = "printed by"
+"""The fact by which it tells which tools printed the values of a suite."""
 EXECUTIONS_FACT = "executions a run"
 """The fact by which it tells that a value is the mean of several executions of the command."""
 NOTHING = "nothing"

@@ -1,6 +1,6 @@
 """The interface of drivers, each of which operates one kind of testbed."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
@@ -15,13 +15,14 @@ class Blast:
     """What one run of traffic gave: the primary unit first, and the receiver's log.
 
     `facts` are what the set-up reported on this very boot, and before it could not; `times` what
-    the clocks say of the run of a command.
+    the clocks say of the run of a command. `named` are the values of a suite, where it has many.
     """
 
     values: dict[str, float]
     log: str = ""
     facts: dict[str, str] = field(default_factory=dict)
     times: RunTimes | None = None
+    named: Mapping[Metric, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

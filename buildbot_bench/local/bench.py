@@ -4,7 +4,7 @@ import platform
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from buildbot_bench.core.errors import BenchError, InfraError, UntestableRevision
 from buildbot_bench.core.evidence import MAX_FRUITLESS
 from buildbot_bench.core.legible import one_line, several_lines
+from buildbot_bench.core.metric import Metric
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.run_times import RunTimes
 from buildbot_bench.core.wire import FailureKind
@@ -199,7 +200,15 @@ class Bench:
             self._fruitless = 0
             unit, value = next(iter(blast.values.items()))
             self._executions = blast.times.executions if blast.times else 0
-            self._put(image, began_s, unit=unit, value=value, facts=blast.facts, times=blast.times)
+            self._put(
+                image,
+                began_s,
+                unit=unit,
+                value=value,
+                facts=blast.facts,
+                times=blast.times,
+                named=blast.named,
+            )
 
     def end(self) -> None:
         """End the builds that go on, and remove what they and the runs left."""
@@ -231,6 +240,7 @@ class Bench:
         log: str = "",
         facts: dict[str, str] | None = None,
         times: RunTimes | None = None,
+        named: Mapping[Metric, float] | None = None,
     ) -> None:
         self.store.put_iteration(
             self.id,
@@ -246,6 +256,7 @@ class Bench:
                 epoch=EPOCH,
                 facts=facts or {},
                 times=times,
+                named=named or {},
             ),
         )
 

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 
 from buildbot_bench.core.compare.model import ComparedVariant, ComparisonReport, SeriesValues
 from buildbot_bench.core.compare.report import compose_comparison
@@ -11,14 +12,22 @@ from buildbot_bench.core.compare.schedule import (
     MIN_VARIANTS,
     BootLimits,
     VariantPlan,
-    more_images,
+    more_for_all,
     next_block,
+    verdicts_of,
 )
+from buildbot_bench.core.compare.suite import suite_series
 from buildbot_bench.core.compare.variants import no_op, same_as, why_one_image
-from buildbot_bench.core.compare.verdict import ComparisonTerms
+from buildbot_bench.core.compare.verdict import (
+    ComparisonTerms,
+    SidesVerdict,
+    Undecided,
+    WithinLayoutLuck,
+)
+from buildbot_bench.core.errors import UntestableRevision
 from buildbot_bench.core.evidence import is_alike
 from buildbot_bench.core.item import ItemUnderTest
-from buildbot_bench.core.report.words import duration
+from buildbot_bench.core.report.words import count, duration
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.local.bench import EPOCH, Bench
 from buildbot_bench.local.campaign import Watcher
@@ -118,13 +127,7 @@ class Compare:
             limits = self._question.limits
             if unbuilt:
                 limits = BootLimits(boots=_TIMES_MORE * limits.boots, images=1)
-            wanted = more_images(
-                self._values(),
-                self._plans,
-                limits,
-                self._terms(),
-                booted=[place for place in range(len(firsts)) if place not in aside],
-            )
+            wanted = self._wanted(limits, set(range(len(firsts))) - aside)
             if list(wanted) == self._plans or not self._further(wanted):
                 break
         detail = [
@@ -138,6 +141,21 @@ class Compare:
         if self.is_early:
             detail.append(f"the budget of {duration(self._question.budget_s or 0.0)} is spent")
         return self._report("; ".join(detail))
+
+    def _wanted(self, limits: BootLimits, booted: set[int]) -> tuple[VariantPlan, ...]:
+        """What is to be run by now; of a suite, say how many of its values are decided."""
+        series, left_out = self._series()
+        terms = ComparisonTerms(
+            min_effect=self._question.min_effect, confidence=CONFIDENCE, values=len(series)
+        )
+        verdicts = [verdicts_of(values, terms, booted=booted) for values in series]
+        if left_out is not None:
+            decided = sum(not any(map(_is_open, one.values())) for one in verdicts)
+            runs = count(min(sum(plan.boots.values()) for plan in self._plans), "run")
+            self._onlooker.notice(
+                f"{decided:,} of {len(series):,} values are decided, with {runs} of each"
+            )
+        return more_for_all(verdicts, self._plans, limits)
 
     def _built(self, one: Compared, ordinal: int) -> StoredBuild:
         """An image, built if it is not there."""
@@ -241,6 +259,22 @@ class Compare:
             item=ItemUnderTest.COMMAND,
         )
 
+    def _series(self) -> tuple[list[SeriesValues], dict[str, str] | None]:
+        """What is compared: of a suite each value, and why each of the others is not.
+
+        Raises UntestableRevision: no value of the suite can be compared.
+        """
+        values = self._values()
+        if not self._bench.campaign.workload.is_suite:
+            return [values], None
+        labels = [one.label for one in self._question.variants]
+        named = [[run.named for _, run in own] for own in self._runs()]
+        series, left_out = suite_series(values, named, labels)
+        if not series:
+            said = "; ".join(f"{name}: {why}" for name, why in islice(left_out.items(), 3))
+            raise UntestableRevision(f"no value can be compared: {said}")
+        return series, left_out
+
     def _why_single(self) -> str:
         campaign, most = self._bench.campaign, self._question.limits.images
         nothing = "" if campaign.recipe.steps else "nothing is built"
@@ -250,12 +284,10 @@ class Compare:
             otherwise=nothing or (_NOT_HEEDED if self._alike and most > 1 else ""),
         )
 
-    def _terms(self) -> ComparisonTerms:
-        return ComparisonTerms(min_effect=self._question.min_effect, confidence=CONFIDENCE)
-
     def _report(self, detail: str) -> ComparisonReport:
+        series, left_out = self._series()
         return compose_comparison(
-            [self._values()],
+            series,
             comparison_id=self._bench.id,
             variants=[
                 ComparedVariant(
@@ -268,4 +300,9 @@ class Compare:
             confidence=CONFIDENCE,
             min_effect=self._question.min_effect,
             detail=detail,
+            left_out=left_out,
         )
+
+
+def _is_open(verdict: SidesVerdict) -> bool:
+    return isinstance(verdict, Undecided | WithinLayoutLuck)

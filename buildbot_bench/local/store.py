@@ -12,10 +12,11 @@ from statistics import median
 from typing import Any
 
 from buildbot_bench.core.errors import InfraError
+from buildbot_bench.core.metric import Metric
 from buildbot_bench.core.run_times import RunTimes
 from buildbot_bench.core.wire import FailureKind
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 _NEWEST = 32  # builds whose median is what one usually takes
 # With a log written ahead, a transaction is on the disk after one sync, not after four.
 _PRAGMAS = ("journal_mode = WAL",)
@@ -41,6 +42,16 @@ CREATE TABLE iterations (
 );
 CREATE INDEX iterations_of ON iterations (campaign_id, image_id);
 """
+# The names are stored once for all runs that have the same: a value takes up to 20 bytes. Version 3
+# has them in addition to version 2.
+_SUITES = """
+CREATE TABLE suites (id INTEGER PRIMARY KEY, metrics TEXT NOT NULL UNIQUE);
+ALTER TABLE iterations ADD COLUMN suite_id INTEGER REFERENCES suites;
+ALTER TABLE iterations ADD COLUMN named TEXT
+"""
+_TABLES = {0: f"{_SCHEMA};{_SUITES}", 2: _SUITES}
+"""What is to be done to a file, by its version."""
+_DIGITS = 12  # of a value of a suite: more than any tool measures
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,7 +86,8 @@ class StoredBuild(NewBuild):
 class NewRun:
     """A run that ended: a value in `unit`, or the `failure` and its kind, with the output's end.
 
-    `times` are what the clocks say of it.
+    `times` are what the clocks say of it. `named` are the values of a suite; then `value` is how
+    many they are. They are stored with 12 digits, and are NaN where the suite says no number.
     """
 
     image_id: int
@@ -89,6 +101,7 @@ class NewRun:
     epoch: str = ""
     facts: Mapping[str, str] = field(default_factory=dict)
     times: RunTimes | None = None
+    named: Mapping[Metric, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -126,10 +139,10 @@ class Store:
             ) from error
 
     def _prepare(self, db: sqlite3.Connection, path: Path) -> None:
-        """Make the tables of a new file."""
+        """Make the tables of a new file; add those that the version before did not have."""
         (version,) = db.execute("PRAGMA user_version").fetchone()
-        if version == 0:
-            for statement in _SCHEMA.split(";"):
+        if version in _TABLES:
+            for statement in _TABLES[version].split(";"):
                 db.execute(statement)
             db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         elif version != SCHEMA_VERSION:
@@ -280,11 +293,12 @@ class Store:
         with self._writing(synced=one.duration_s >= _SYNCED_S) as db:
             db.execute(
                 f"INSERT INTO iterations (campaign_id, image_id, {_RUN})"  # noqa: S608
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     *(campaign_id, one.image_id, one.value, one.unit, one.failure, one.kind),
                     *(one.log, one.at_s, one.duration_s, one.epoch, json.dumps(dict(one.facts))),
                     one.times and json.dumps(one.times.as_json()),
+                    *_put_suite(db, one.named),
                 ),
             )
             db.execute("UPDATE images SET used_at = ? WHERE id = ?", (one.at_s, one.image_id))
@@ -296,11 +310,15 @@ class Store:
                 f"SELECT id, image_id, {_RUN} FROM iterations WHERE campaign_id = ?"  # noqa: S608
                 " ORDER BY id",
                 (campaign_id,),
-            )
-            return [_iteration(row) for row in rows.fetchall()]
+            ).fetchall()
+            suites = {
+                row[0]: [Metric(**told) for told in json.loads(row[1])]
+                for row in self._db.execute("SELECT id, metrics FROM suites")
+            }
+        return [_iteration(row, suites) for row in rows]
 
 
-_RUN = "value, unit, failure, kind, log, at_s, duration_s, epoch, facts, times"
+_RUN = "value, unit, failure, kind, log, at_s, duration_s, epoch, facts, times, suite_id, named"
 _IMAGE = "id, recipe, sha, ordinal, kernel, size, place, build_s, reason, carried, is_kept"
 
 
@@ -309,9 +327,29 @@ def _image(row: Sequence[object]) -> StoredBuild:
     return StoredBuild(**values | {"is_kept": bool(values["is_kept"])})  # type: ignore[arg-type]
 
 
-def _iteration(row: Sequence[object]) -> StoredRun:
+def _put_suite(
+    db: sqlite3.Connection, named: Mapping[Metric, float]
+) -> tuple[int | None, str | None]:
+    """Return the number of the names, stored if they are new, and the values as they are stored."""
+    if not named:
+        return None, None
+    told = [
+        {"name": one.name, "unit": one.unit, "higher_is_better": one.higher_is_better}
+        for one in named
+    ]
+    metrics = json.dumps(told)
+    db.execute("INSERT OR IGNORE INTO suites (metrics) VALUES (?)", (metrics,))
+    found = db.execute("SELECT id FROM suites WHERE metrics = ?", (metrics,))
+    values = [float(f"{value:.{_DIGITS}g}") for value in named.values()]
+    return int(found.fetchone()[0]), json.dumps(values, separators=(",", ":"))
+
+
+def _iteration(row: Sequence[object], suites: Mapping[int, Sequence[Metric]]) -> StoredRun:
     values = dict(zip(("id", "image_id", *_RUN.split(", ")), row, strict=True))
     values["kind"] = values["kind"] and FailureKind(str(values["kind"]))
     values["facts"] = json.loads(str(values["facts"]))
     values["times"] = values["times"] and RunTimes.heard(json.loads(str(values["times"])))
+    metrics = suites.get(values.pop("suite_id"), ())  # type: ignore[call-overload]
+    named = json.loads(str(values["named"])) if metrics else []
+    values["named"] = dict(zip(metrics, named, strict=True))
     return StoredRun(**values)  # type: ignore[arg-type]

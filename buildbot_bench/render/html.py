@@ -10,6 +10,7 @@ from statistics import median
 from markdown_it import MarkdownIt
 
 from buildbot_bench.core.compare.model import ComparisonReport, SeriesReport
+from buildbot_bench.core.compare.suite import rest, sentences
 from buildbot_bench.core.compare.text import explanation, headline, image_lines, measured, table
 from buildbot_bench.core.judge.recorded import JudgedSeries
 from buildbot_bench.core.model.learn import learn
@@ -109,11 +110,14 @@ def comparison_html(
     report: ComparisonReport, source: Callable[[Picture], str] = _by_content_id
 ) -> tuple[str, tuple[Picture, ...]]:
     """The same for a mail, with the pictures that the mail is to carry."""
-    series = [(one, _picture(report, one, n)) for n, one in enumerate(measured(report))]
+    is_suite = report.left_out is not None
+    shown = [] if is_suite else measured(report)
+    series = [(one, _picture(report, one, n)) for n, one in enumerate(shown)]
     template = environment().get_template("comparison.html")
     html = template.render(
         report=report,
-        headline=headline(report),
+        lead=[*(sentences(report) if is_suite else ()), headline(report)],
+        rest=tuple(rest(report)) if is_suite else (),
         explanation=explanation(report),
         table=table(report),
         series=[(one, image_lines(one, report), picture) for one, picture in series],

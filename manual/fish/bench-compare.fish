@@ -85,7 +85,7 @@ complete -c bench-compare -n _shtab_bench_compare_using -l patience -x -d 'how l
 complete -c bench-compare -n _shtab_bench_compare_using -l local -d 'search this repository here'
 complete -c bench-compare -n _shtab_bench_compare_using -l build -x -d 'what builds a revision, a line for sh'
 complete -c bench-compare -n _shtab_bench_compare_using -l run -x -d 'what is measured, a line for sh'
-complete -c bench-compare -n _shtab_bench_compare_using -l value -x -d 'cpu, wall, instructions, last-number, json:KEY, regex:... (default: cpu, the processor time)'
+complete -c bench-compare -n _shtab_bench_compare_using -l value -x -d 'cpu, wall, instructions, last-number, json:KEY, regex:..., TOOL:NAME, all (default: cpu, the processor time)'
 complete -c bench-compare -n _shtab_bench_compare_using -l unit -x -d 'of the value, as MB/s'
 complete -c bench-compare -n _shtab_bench_compare_using -l lower-is-better -d 'of the value'
 complete -c bench-compare -n _shtab_bench_compare_using -l higher-is-better -d 'of the value'

@@ -69,6 +69,14 @@ def test_what_fails_is_told_in_a_line_and_its_output_is_the_console(driver):
     assert made.console() == "the reason"
 
 
+def test_a_farm_judges_one_value(tmp_path):
+    settings = CommandSettings(workloads={"suite": CommandWorkload(run="./b", value="all")})
+    driver = CommandDriver(settings, tmp_path)
+    with pytest.raises(InfraError, match="judges one value; name it, as in google-benchmark:"):
+        driver.prepare("suite")
+    assert "suite: value" in {one.subject for one in driver.check() if not one.fine}
+
+
 def test_a_workload_that_is_not_there_is_the_labs(driver):
     with pytest.raises(InfraError, match="did you mean 'speed'"):
         driver("echo 5").prepare("sped")

@@ -55,6 +55,18 @@ def test_a_run_gives_its_value_in_its_unit_and_says_what_was_randomised(run):
     assert "size of the environment" in blast.facts["randomised"]
 
 
+@pytest.mark.parametrize("file", ["", "out.json"])
+def test_all_values_of_a_suite_come_of_one_run(run, file):
+    printed = Path(__file__).parents[1] / "data/command/criterion.jsonl"
+    value = ValueTable(preset="all", file=file) if file else "all"
+    blast = run(f"cat {printed} {file and f'> {file}'}", value=value, unit="")
+    assert {metric.name: told for metric, told in blast.named.items()} == {
+        "sum/1024": 205.1,
+        "sum/4096": 825.0,
+    }
+    assert (blast.values, blast.facts["printed by"]) == ({"values": 2.0}, "criterion")
+
+
 def test_seconds_are_of_the_command_and_its_children(run):
     loop = f"{sys.executable} -c 'sum(range(3000000))'"
     blast = run(f"{loop}; sleep 1", value="cpu", unit="")

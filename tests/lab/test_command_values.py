@@ -1,6 +1,7 @@
 """Where a value is: settings that name none are refused, and real tools' outputs are read."""
 
 import json
+import re
 import subprocess
 from contextlib import suppress
 from dataclasses import replace
@@ -29,7 +30,13 @@ from buildbot_bench.lab.command.settings import (
     ValueTable,
     words_of,
 )
-from buildbot_bench.lab.command.value import last_number, printed_step, read_value, time_of
+from buildbot_bench.lab.command.value import (
+    last_number,
+    printed_step,
+    read_value,
+    read_values,
+    time_of,
+)
 from buildbot_bench.lab.drivers.command import CommandDriver
 from buildbot_bench.lab.testbeds import load_testbeds
 
@@ -53,6 +60,7 @@ def value_of(value, text, directory=Path()):
         ("google-benchmark", "google-benchmark-1.7.1.json", 521.58780403326577, "ns", False),
         ("pytest-benchmark", "pytest-benchmark-5.3.1.json", None, "s", False),
         ("go-bench", "go-1.19.8.txt", 2065.0, "ns/op", False),
+        ("criterion", "criterion.jsonl", 205.1, "ns", False),
         ("iperf3", "iperf3-3.12.json", 5915407484.486227, "bits/s", True),
         ("fio", "fio-3.33-read.json", 11377.777778, "IOPS", True),
         ("fio-write", "fio-3.33-write.json", None, "IOPS", True),
@@ -77,8 +85,60 @@ def test_a_preset_reads_what_its_tool_prints(preset, file, value, unit, higher):
 def test_each_preset_has_a_recorded_output():
     assert set(PRESETS) == {
         *("hyperfine", "google-benchmark", "pytest-benchmark", "go-bench", "iperf3"),
-        *("fio", "fio-write", "wrk"),
+        *("fio", "fio-write", "wrk", "criterion", "jmh"),
     }
+
+
+@pytest.mark.parametrize(
+    ("value", "file", "number", "metric"),
+    [
+        ("google-benchmark:BM_sum", "google-benchmark-1.7.1.json", 521.588, ("ns", False)),
+        ("go-bench:BenchmarkSum-2", "go-1.19.8.txt", 2065.0, ("ns/op", False)),
+        ("criterion:sum/4096", "criterion.jsonl", 825.0, ("ns", False)),
+        ("jmh:org.example.Sum.plain (size=1024), us/op", "jmh.json", 0.398, ("us/op", False)),
+        ("jmh:org.example.Sum.plain (size=1024), ops/ms", "jmh.json", 2512.75, ("ops/ms", True)),
+    ],
+)
+def test_one_value_of_a_suite_is_meant_by_its_name(value, file, number, metric):
+    text = (RECORDED / file).read_text(encoding="utf-8")
+    unit = metric[0] if value.startswith("jmh") else ""
+    for spelled in (value, ValueTable(preset=value)):
+        workload = CommandWorkload(run="bench", value=spelled, unit=unit)
+        assert value_of(workload.value, text) == pytest.approx(number, rel=1e-5)
+        assert (workload.metric.unit, workload.metric.higher_is_better) == metric
+    with pytest.raises(UntestableRevision, match=re.escape(value.partition(":")[2] + "!")):
+        value_of(f"{value}!", text)
+
+
+def test_a_name_without_a_suite_and_a_unit_for_all_are_refused():
+    for value in ("wrk:rate", "hyperfin:ls", "all:BM_sum"):
+        with pytest.raises(UsageError, match="is none"):
+            CommandWorkload(run="bench", value=value)
+        with pytest.raises(UsageError, match="is no preset"):
+            ValueTable(preset=value)
+    for own in ({"unit": "s"}, {"higher_is_better": False}, {"exact": True}):
+        with pytest.raises(UsageError, match="leave that out, or name one value"):
+            CommandWorkload(run="bench", value="all", **own)
+    with pytest.raises(UsageError, match="--unit MB/s"):
+        CommandWorkload(run="bench", value="jmh")
+
+
+def suite_of(*names):
+    rows = [{"name": name, "run_type": "iteration", "real_time": 1.0} for name in names]
+    return json.dumps({"context": {}, "benchmarks": rows})
+
+
+def test_more_than_a_thousand_values_are_too_many():
+    names = [f"BM_{n}" for n in range(1001)]
+    found, tools = read_values("all", printed(suite_of(*names[1:])), Path())
+    assert (len(found), tools) == (1000, ("google-benchmark",))
+    with pytest.raises(UsageError, match=r"prints 1,001 values, more than 1,000; .*:BM_0'"):
+        read_values("all", printed(suite_of(*names)), Path())
+    with pytest.raises(UntestableRevision, match="jmh prints it by -rf json"):
+        read_values("all", printed("PASS"), Path())
+    big = Output(head=b"[", size=1 << 24)
+    with pytest.raises(UntestableRevision, match="prints 16 MiB, too much"):
+        read_values("all", Ran(words=("b",), status=0, stdout=big), Path())
 
 
 def test_a_preset_of_the_wrong_direction_or_of_several_results_is_refused():

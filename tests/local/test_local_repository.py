@@ -1,18 +1,21 @@
 """The store, the lock, the kept builds and the revisions of a local search."""
 
+import math
 import os
 import sqlite3
 import stat
+from dataclasses import replace
 
 import pytest
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageError
+from buildbot_bench.core.metric import Metric
 from buildbot_bench.local.builds import Room, Workshop
 from buildbot_bench.local.git import Git
 from buildbot_bench.local.recipe import BuildRecipe, BuildStep
 from buildbot_bench.local.repository import opened
 from buildbot_bench.local.revisions import Revisions
-from buildbot_bench.local.store import NewRun, Store
+from buildbot_bench.local.store import NewBuild, NewRun, Store
 from buildbot_bench.local.trees import pack, unpack
 from tests.gitrepo import Commit, add_commits, git
 
@@ -37,6 +40,36 @@ def test_evidence_of_another_release_is_refused(tmp_path):
         db.execute("PRAGMA user_version = 7")
     with pytest.raises(InfraError, match="has version 7 of the tables"):
         Store(path)
+
+
+def test_evidence_from_before_suites_is_kept_and_a_value_of_one_takes_twenty_bytes(tmp_path):
+    path = tmp_path / "evidence.sqlite"
+    named = {
+        Metric(name=f"BM_long_name/{n}", unit="ns", higher_is_better=False): 1e6 * math.pi**n
+        for n in range(300)
+    }
+    one = NewRun(image_id=1, unit="s", value=2.5, at_s=9.0, duration_s=1.0)
+    made = NewBuild(recipe="r", sha="1", ordinal=0, place="p", build_s=1.0, kernel="k")
+    store = Store(path)
+    campaign = store.campaign("digest", {}, now=0.0)
+    store.put_image(made, now=0.0)
+    store.put_iteration(campaign, one)
+    store.close()
+    with sqlite3.connect(path) as db:  # as version 2 had it
+        db.execute("ALTER TABLE iterations DROP COLUMN named")
+        db.execute("ALTER TABLE iterations DROP COLUMN suite_id")
+        db.execute("DROP TABLE suites")
+        db.execute("PRAGMA user_version = 2")
+    store = Store(path)
+    for _ in range(3):
+        store.put_iteration(campaign, replace(one, value=300.0, named=named))
+    old, *new = store.iterations(campaign)
+    assert (old.value, old.named) == (2.5, {})
+    assert [run.named for run in new] == [pytest.approx(named, rel=1e-11)] * 3
+    with sqlite3.connect(path) as db:
+        sizes = db.execute("SELECT length(named) FROM iterations WHERE named IS NOT NULL")
+        assert all(size <= 20 * 300 for (size,) in sizes.fetchall())
+        assert db.execute("SELECT count(*) FROM suites").fetchone() == (1,)
 
 
 def test_what_is_no_evidence_is_refused(tmp_path):

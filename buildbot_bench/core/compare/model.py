@@ -212,6 +212,9 @@ class ComparisonReport:
     how many of Student's t the p values are corrected, and `detail` why there is less than was
     asked for, empty when there is all of it. `item` is what is measured on all testbeds, and a
     kernel where that differs.
+
+    Of a suite each value has a series, which its metric names. `left_out` says of each other value
+    why it is not compared; it is null where a run yields one value.
     """
 
     comparison_id: int
@@ -229,6 +232,7 @@ class ComparisonReport:
     url: str = ""
     kind: Literal["comparison"] = "comparison"
     item: ItemUnderTest = ItemUnderTest.KERNEL
+    left_out: Mapping[str, str] | None = field(default=None, hash=False)
 
     @property
     @in_json

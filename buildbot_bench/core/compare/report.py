@@ -1,6 +1,6 @@
 """The composition of a comparison's report from the boots of its variants."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from statistics import fmean
@@ -61,17 +61,24 @@ def compose_comparison(
     detail: str = "",
     farm: str = "",
     url: str = "",
+    left_out: Mapping[str, str] | None = None,
 ) -> ComparisonReport:
-    """The report of what was measured; of the variants the base is the first."""
+    """The report of what was measured; of the variants the base is the first.
+
+    With `left_out` the series are the values of a suite, and these the others.
+    """
     shown = tuple(
         ComparedVariant(label=one_line(variant.label), variant=one_line(variant.variant))
         for variant in variants
     )
     labels = [variant.label for variant in shown]
-    wanted = ComparisonTerms(min_effect=min_effect, confidence=confidence)
     measured = list(all_series)
-    series = [_series(values, labels, wanted) for values in measured]
-    items = {values.item for values in measured}
+    values = 1 if left_out is None else max(len(measured), 1)
+    wanted = ComparisonTerms(min_effect=min_effect, confidence=confidence, values=values)
+    series = [_series(one, labels, wanted) for one in measured]
+    if left_out is not None:  # a block for each would be a thousand
+        series = [replace(one, ministat=(), factors=None) for one in series]
+    items = {one.item for one in measured}
     item = items.pop() if len(items) == 1 else ItemUnderTest.KERNEL
     return ComparisonReport(
         comparison_id=comparison_id,
@@ -88,6 +95,7 @@ def compose_comparison(
         farm=one_line(farm),
         url=url,
         item=item,
+        left_out=left_out,
     )
 
 

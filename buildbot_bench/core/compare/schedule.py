@@ -17,11 +17,13 @@ from statistics import fmean
 from buildbot_bench.core.compare.model import SeriesValues
 from buildbot_bench.core.compare.verdict import (
     ComparisonTerms,
+    SidesVerdict,
     Undecided,
     WithinLayoutLuck,
     compared,
 )
 from buildbot_bench.core.contrast.needed import (
+    MOST,
     MoreOfEach,
     boots_of_image,
     images_needed,
@@ -142,21 +144,56 @@ def more_images(
     `booted` are the places of the variants that take part; the base's is 0. Nothing that was
     wanted is taken back.
     """
+    return more_for_all([verdicts_of(values, wanted, booted=booted)], plans, limits)
+
+
+def verdicts_of(
+    values: SeriesValues, wanted: ComparisonTerms, *, booted: Collection[int]
+) -> dict[int, SidesVerdict]:
+    """Return the verdict on each new variant that takes part, by its place."""
+    return {place: compared(values, place, wanted).verdict for place in sorted(set(booted) - {0})}
+
+
+def more_for_all(
+    verdicts: Sequence[Mapping[int, SidesVerdict]],
+    plans: Sequence[VariantPlan],
+    limits: BootLimits,
+) -> tuple[VariantPlan, ...]:
+    """Return what is to be booted for the verdicts on several values of a boot; as `more_images`.
+
+    Boots go on while one of the values needs no more than the limits have left. One that needs
+    more, by its own noise, stays undecided however long the others' boots take. Each time there are
+    twice as many, as the error of all looks assumes (`verdict`), however little one value needs.
+    """
     after = list(plans)
-    for place in sorted(set(booted) - {0}):
-        verdict = compared(values, place, wanted).verdict
-        if not isinstance(verdict, Undecided | WithinLayoutLuck) or verdict.needs is None:
-            continue
-        sides = plans[0], plans[place]
-        have = MoreOfEach(
-            boots=min(sum(side.boots.values()) for side in sides),
-            images=min(len(side.boots) for side in sides),
-        )
-        more = next_of_each(verdict.needs, have)
-        for side in (0, place):
-            grow = _with_images if more.images else _with_boots
-            after[side] = grow(after[side], have, more, limits)
+    for found in verdicts:
+        for place, verdict in found.items():
+            if not isinstance(verdict, Undecided | WithinLayoutLuck) or verdict.needs is None:
+                continue
+            sides = plans[0], plans[place]
+            have = MoreOfEach(
+                boots=min(sum(side.boots.values()) for side in sides),
+                images=min(len(side.boots) for side in sides),
+            )
+            needs = verdict.needs
+            if len(verdicts) > 1:
+                if not _within(needs, have, limits):
+                    continue
+                needs = MoreOfEach(
+                    boots=max(needs.boots, have.boots),
+                    images=max(needs.images, have.images) if needs.images else 0,
+                )
+            more = next_of_each(needs, have)
+            for side in (0, place):
+                grow = _with_images if more.images else _with_boots
+                after[side] = grow(after[side], have, more, limits)
     return tuple(after)
+
+
+def _within(needs: MoreOfEach, have: MoreOfEach, limits: BootLimits) -> bool:
+    if needs.images:
+        return needs.images <= min(limits.images - have.images, MOST - 1)
+    return needs.boots <= min(limits.boots * have.images - have.boots, MOST - 1)
 
 
 def expected_boots(noise: Noise | None, limits: BootLimits, effect: float) -> MoreOfEach:

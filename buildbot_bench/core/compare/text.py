@@ -1,6 +1,7 @@
 """A comparison in words: verdicts, the outcome in one line, the report as text and Markdown."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from textwrap import TextWrapper
 
 from buildbot_bench.core.compare.model import (
     ComparisonReport,
@@ -8,6 +9,7 @@ from buildbot_bench.core.compare.model import (
     VariantChange,
     Verdict,
 )
+from buildbot_bench.core.compare.suite import changed_rows, in_columns, rest, sentences
 from buildbot_bench.core.compare.verdict import (
     Better,
     ComparedSides,
@@ -26,10 +28,20 @@ _COLUMNS = (
     *("change", "interval", "p", "p (Holm)", "verdict"),
 )
 _LEAST_P = 0.0001
+_FILL = TextWrapper(width=80, break_long_words=False, break_on_hyphens=False).fill
 
 
 def text(report: ComparisonReport) -> str:
-    """The answer of bench-compare: a headline, one table, and ministat's blocks for each series."""
+    """The answer of bench-compare: a headline, one table, and ministat's blocks for each series.
+
+    Of a suite its outcome, one table of what changed, and what of the rest is to be said.
+    """
+    if report.left_out is not None:
+        rows = in_columns(table(report))
+        parts = ["\n".join(map(_FILL, sentences(report))), *([_aligned(rows)] if rows else [])]
+        parts += ["\n".join(map(_FILL, rest(report)))]
+        said = (report.detail, headline(report), *explanation(report))
+        return "\n\n".join([*parts, "\n".join(map(_FILL, filter(None, said)))]) + "\n"
     parts = [headline(report), "\n".join([*_legend(report), *_method(report)])]
     if report.detail:
         parts.append(report.detail)
@@ -49,25 +61,41 @@ def text(report: ComparisonReport) -> str:
 
 def markdown(report: ComparisonReport) -> str:
     """A comment to paste into a review: the table, and each block folded away in a fence."""
-    all_series = measured(report)
-    rows = [_COLUMNS, ("---",) * len(_COLUMNS), *_rows(all_series)]
     lines = [f"**{headline(report)}**", ""]
+    if report.left_out is not None:
+        lines = [*(f"**{line}**" for line in sentences(report, _code)), "", headline(report), ""]
     if legend := _legend(report):
         lines += [*(f"* {line}" for line in legend), ""]
     lines += [*_method(report), ""]
     if report.detail:
         lines += [report.detail, ""]
-    if all_series:
+    if rows := table(report, _code):
+        rows = (rows[0], ("---",) * len(rows[0]), *rows[1:])
         lines += ["| " + " | ".join(map(_cell, row)) + " |" for row in rows]
-    lines += _blocks(all_series, report)
+    if report.left_out is not None:
+        lines += [
+            "",
+            *(f"{' ' * 2 * line.startswith(' ')}* {line.strip()}" for line in rest(report, _code)),
+        ]
+    else:
+        lines += _blocks(measured(report), report)
     if report.url:
         lines += ["", f"Measured by {report.farm}: {report.url}"]
     return "\n".join(lines) + "\n"
 
 
-def table(report: ComparisonReport) -> tuple[tuple[str, ...], ...]:
-    """The one table: its headings, and a row for each new variant of each series."""
-    return (_COLUMNS, *_rows(measured(report)))
+def table(
+    report: ComparisonReport, named: Callable[[str], str] = str
+) -> tuple[tuple[str, ...], ...]:
+    """The one table: its headings, and a row for each new variant of each series.
+
+    Of a suite a row for each value that changed, whose name `named` writes. It is empty where there
+    is nothing to show.
+    """
+    if report.left_out is not None:
+        return changed_rows(report, named)
+    rows = tuple(_rows(measured(report)))
+    return (_COLUMNS, *rows) if rows else ()
 
 
 def explanation(report: ComparisonReport) -> tuple[str, ...]:
@@ -121,7 +149,9 @@ def _method(report: ComparisonReport) -> Iterator[str]:
     yield report.order
     yield report.drift
     yield from dict.fromkeys(one.factors.method for one in report.series if one.factors)
-    if report.tests > 1:
+    if report.left_out is not None and report.tests:
+        yield f"What is called better or worse is corrected for {count(report.tests, 'test')}."
+    elif report.tests > 1:
         yield (
             "p is Student's. p (Holm) is that of the model of noise, which holds at every look, "
             f"corrected for {report.tests} tests."
@@ -201,6 +231,11 @@ def _flame_graphs(series: SeriesReport) -> list[tuple[str, str]]:
     return list(found.items())
 
 
+def _code(name: str) -> str:
+    """A name that somebody else chose, as Markdown shows it and does nothing else with it."""
+    return f"`{name.replace('`', chr(39))}`"
+
+
 def _cell(value: str) -> str:
     return value.replace("|", "\\|")
 
@@ -259,6 +294,8 @@ def outcome(report: ComparisonReport) -> str:
     Of several new variants `forwarding: 2 worse (most r311849 -25.60 %), 1 undecided`.
     """
     testbeds = {series.testbed for series in report.series}
+    if report.left_out is not None:
+        return long_line(" ".join(sentences(report)))
     several = len(report.variants[1:]) > 1
     said: list[str] = []
     for series in report.series:

@@ -99,7 +99,8 @@ class VerdictTerms:
     """What is asked: `min_effect` a fraction, `confidence` of intervals and of Student's t in %.
 
     Without `layout` both sides boot the same images. `images`: further ones can be made; `boots`:
-    further boots can, which of a recording is not so. `tests` is the number of new variants.
+    further boots can, which of a recording is not so. `tests` is the number of new variants, times
+    that of the values of a run that are compared.
     `resolution` is the smallest difference of values, in their unit; 0 where it is not known.
     """
 
@@ -187,8 +188,7 @@ def _chance(seen: Difference, terms: VerdictTerms, *, layout: bool) -> float:
     next. A look at a share of the last one's number has that share of the error (`needed`), so
     that all looks together err at most twice as often as the last one.
     """
-    below = seen.probability_below(0.0)
-    doubt = 2 * min(below, 1 - below)
+    doubt = seen.doubt()
     if layout and terms.images:
         looks = 2 * max(1.0, constants.SURE_FROM / seen.fewest_images)
     elif not layout and terms.boots:
@@ -270,10 +270,14 @@ def _student(base: SideBoots, new: SideBoots, confidence: float) -> ministat.Com
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ComparisonTerms:
-    """What a comparison asks: `min_effect` a fraction, `confidence` in percent."""
+    """What a comparison asks: `min_effect` a fraction, `confidence` in percent.
+
+    `values` is how many values of a run are compared.
+    """
 
     min_effect: float
     confidence: float
+    values: int = 1
 
 
 def compared(values: SeriesValues, place: int, wanted: ComparisonTerms) -> ComparedSides:
@@ -295,7 +299,7 @@ def compared(values: SeriesValues, place: int, wanted: ComparisonTerms) -> Compa
         layout=not shared and values.metric.noise is not NoiseClass.EXACT,
         images=bool(values.single) and not (values.single[0] or values.single[place]),
         boots=not values.recorded,
-        tests=max(len(values.values) - 1, 1),
+        tests=max(len(values.values) - 1, 1) * wanted.values,
         resolution=values.resolution,
     )
     return compare_sides(base, new, None if values.recorded else values.noise, terms)

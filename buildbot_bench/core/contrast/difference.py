@@ -17,9 +17,10 @@ from dataclasses import dataclass
 from statistics import fmean
 
 import numpy as np
+from scipy.special import stdtr
 
 from buildbot_bench.core.contrast.denial import ImageVotes, image_votes
-from buildbot_bench.core.contrast.noise_nodes import NoiseNodes, noise_nodes
+from buildbot_bench.core.contrast.noise_nodes import TAIL, NoiseNodes, noise_nodes
 from buildbot_bench.core.model import constants
 from buildbot_bench.core.model.image_luck import (
     Floats,
@@ -59,7 +60,8 @@ class Difference:
     """The posterior of ln(new/base) on a grid, and what else is believed.
 
     `at` ascends evenly; `below` is the probability to lie below at + half a step. `base` and `new`
-    are the medians of the sides' levels, `run` and `build` the expected standard deviations.
+    are the medians of the sides' levels, `run` and `build` the expected standard deviations, known
+    to `df_run` and `df_build` degrees of freedom.
     `sides` and `votes` have what the images of the base and of the new side show.
     """
 
@@ -69,6 +71,8 @@ class Difference:
     new: float
     run: float
     build: float
+    df_run: float
+    df_build: float
     sides: tuple[Levels, Levels]
     votes: tuple[ImageVotes, ImageVotes]
 
@@ -81,6 +85,24 @@ class Difference:
         """Return the probability that the difference lies below `log`."""
         step = self.at[1] - self.at[0]
         return float(np.interp(log, self.at + step / 2, self.below, left=0.0, right=1.0))
+
+    def doubt(self) -> float:
+        """Return the posterior's two-sided p of no difference.
+
+        The nodes leave out the largest noise (`TAIL`), which alone makes far tails: there it is at
+        least that of Student's t with the degrees of freedom of images and boots as F. E.
+        Satterthwaite joins them ("An approximate distribution of estimates of variance components",
+        Biometrics Bulletin 2, 1946).
+        """
+        below = self.probability_below(0.0)
+        doubt = 2 * min(below, 1 - below)
+        if doubt >= 2 * TAIL:
+            return doubt
+        error = math.hypot(*(_narrowest(side, self.build) for side in self.sides))
+        images = self.of_images
+        df = 1 / (images**2 / self.df_build + (1 - images) ** 2 / self.df_run)
+        student = 2 * float(stdtr(df, -abs(self.quantile(0.5)) / error))
+        return max(doubt, min(student, 2 * TAIL))
 
     def sure_beyond(self, least: float, sign: float) -> float:
         """Return the probability that the difference, times `sign` (1 or -1), exceeds `least`."""
@@ -171,6 +193,8 @@ def difference(base: SideBoots, new: SideBoots, noise: Noise, *, layout: bool = 
         base=medians[0],
         new=medians[1],
         run=sigma_run,
+        df_run=df_run,
+        df_build=noise.df_build + sum(len(side) - 1 for side in sides),
         build=math.sqrt(float(weight @ build**2)),
         sides=sides,
         votes=(_votes(sides[0], *medians), _votes(sides[1], *medians[::-1])),

@@ -168,9 +168,12 @@ def _build_variance(noise: Noise, images: int) -> float:
 
 def _updated(noise: Noise, seen: Difference) -> Noise:
     """The noise with what these images and boots teach."""
-    taught = sum(len(side) - 1 for side in seen.sides)
     return replace(
-        noise, sigma_run=seen.run, sigma_build=seen.build, df_build=noise.df_build + taught
+        noise,
+        sigma_run=seen.run,
+        sigma_build=seen.build,
+        df_run=seen.df_run,
+        df_build=seen.df_build,
     )
 
 

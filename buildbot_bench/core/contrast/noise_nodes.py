@@ -17,7 +17,8 @@ from buildbot_bench.core.model.learn import is_build_noise_learnt
 from buildbot_bench.core.model.noise import MIN_SIGMA, Noise, wider_build
 
 _RUN_NODES, _BUILD_NODES, _UNKNOWN_BUILD_NODES, _SHARE_NODES = 5, 9, 17, 3
-_TAIL = 0.0005  # of a variance's prior that is left out on either side
+TAIL = 0.0005
+"""Of a variance's prior, what the nodes leave out on either side."""
 _LEAST_BUILD = 0.1  # run noises: build noise below it cannot be told from none
 _MANY_IMAGES = 500  # that tell the share of far ones: it is taken for known (the rule overflows)
 _SURELY_KNOWN = 1e5  # degrees of freedom from which on a variance is taken for known
@@ -62,7 +63,7 @@ def _scales(sigma: float, df: float, number: int) -> tuple[tuple[float, float], 
 
 def _ends(df: float) -> tuple[float, float]:
     """Between which factors of sigma a standard deviation is looked for."""
-    low, high = np.sqrt(df / special.chdtri(df, [_TAIL, 1 - _TAIL])).tolist()
+    low, high = np.sqrt(df / special.chdtri(df, [TAIL, 1 - TAIL])).tolist()
     return low, high
 
 

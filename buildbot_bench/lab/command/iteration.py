@@ -16,9 +16,9 @@ from pathlib import Path
 from statistics import fmean
 
 from buildbot_bench.core.errors import BenchError, InfraError, SkippedRevision, UntestableRevision
-from buildbot_bench.core.item import EXECUTIONS_FACT, RANDOMISED_FACT
+from buildbot_bench.core.item import EXECUTIONS_FACT, RANDOMISED_FACT, TOOL_FACT
 from buildbot_bench.core.limits import MIB
-from buildbot_bench.core.metric import NoiseClass
+from buildbot_bench.core.metric import Metric, NoiseClass
 from buildbot_bench.core.run_times import MOST_EXECUTIONS, RunTimes, executions_needed
 from buildbot_bench.lab.command.blame import MISSING, blamed, refuse
 from buildbot_bench.lab.command.counting import counted, counting, find_counter
@@ -34,7 +34,13 @@ from buildbot_bench.lab.command.settings import (
     ValueTable,
     words_of,
 )
-from buildbot_bench.lab.command.value import checked, printed_step, read_value, time_of
+from buildbot_bench.lab.command.value import (
+    checked,
+    printed_step,
+    read_value,
+    read_values,
+    time_of,
+)
 from buildbot_bench.lab.driver import Blast, unheard
 
 _POLL_S = 0.05  # between two tries of `ready`
@@ -161,6 +167,7 @@ class _Iteration:
                 (self.directory / workload.value.file).unlink()
         facts = {RANDOMISED_FACT: self.drawn.said}
         times: RunTimes | None = None
+        named: dict[Metric, float] = {}
         counter = find_counter(workload.counter) if workload.value == INSTRUCTIONS else ""
         ran = self._go(workload.run, "run", counter)
         try:
@@ -170,6 +177,10 @@ class _Iteration:
             elif isinstance(workload.value, str) and workload.value in TIMES:
                 times = self._timed(workload.value, ran)
                 value = time_of(workload.value, times)
+            elif workload.is_suite:
+                named, tools = read_values(workload.value, ran, self.directory)
+                facts[TOOL_FACT] = ", ".join(tools)
+                value, times = float(len(named)), _times([ran], 0.0)
             else:
                 value = read_value(workload.value, ran, self.directory)
                 is_exact = workload.metric.noise is NoiseClass.EXACT
@@ -183,7 +194,9 @@ class _Iteration:
             facts["left behind"] = some
             self.tell(f"{ran.program} left {some} behind, ended now")
         log = f"{ran.stdout.text()}{ran.stderr.text()}"[-_LOG_CHARACTERS:]
-        return Blast(values={workload.metric.unit: value}, log=log, facts=facts, times=times)
+        return Blast(
+            values={workload.metric.unit: value}, log=log, facts=facts, times=times, named=named
+        )
 
     def _timed(self, value: str, first: Ran) -> RunTimes:
         """What the clocks say of so many executions as make a measurement; fails as `_go` does."""

@@ -3,10 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from buildbot_bench.archives.suites import NANOSECONDS
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Preset:
     """One tool: `json` is a dotted path into what it prints, or `regex` a pattern with a group.
+
+    `unit` is empty where the tool prints values of several units.
 
     `scale_at` is the path of a word that `scales` turns into what the value is multiplied by.
     `needs` are the options by which the tool prints it on stdout.
@@ -38,7 +42,7 @@ PRESETS: Mapping[str, Preset] = {
         needs="--benchmark_format=json",
         json="benchmarks[0].real_time",
         scale_at="benchmarks[0].time_unit",
-        scales={"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9},
+        scales=NANOSECONDS,
     ),
     "pytest-benchmark": Preset(
         name="time",
@@ -53,6 +57,20 @@ PRESETS: Mapping[str, Preset] = {
         higher_is_better=False,
         needs="-bench '^BenchmarkName$' -run '^$'",
         regex=r"^Benchmark\S+\s+\d+\s+([\d.]+) ns/op",
+    ),
+    "jmh": Preset(
+        name="score",
+        unit="",
+        higher_is_better=True,
+        needs="-rf json -rff /dev/stdout",
+        json="[0].primaryMetric.score",
+    ),
+    "criterion": Preset(
+        name="time",
+        unit="ns",
+        higher_is_better=False,
+        needs="--message-format=json",
+        json="typical.estimate",
     ),
     "iperf3": Preset(
         name="throughput",

@@ -5,8 +5,9 @@ import shlex
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from buildbot_bench.archives.suites import SUITES
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.legible import quoted
+from buildbot_bench.core.legible import one_line, quoted
 from buildbot_bench.core.metric import KNOWN_METRICS, Metric, NoiseClass
 from buildbot_bench.lab.command.presets import PRESETS
 from buildbot_bench.lab.tables import nearest
@@ -15,7 +16,13 @@ CommandWords = str | tuple[str, ...]
 
 LAST_NUMBER, WALL, CPU, USER = "last-number", "wall", "cpu", "user"
 INSTRUCTIONS = "instructions"
-_OWN_VALUES = (CPU, WALL, USER, INSTRUCTIONS, LAST_NUMBER)
+ALL = "all"
+"""Each value that a benchmark suite prints, by its name."""
+NAME_ONE = "name it, as in google-benchmark:BM_sort/64, with the tool that prints it"
+"""What to do where one value is wanted, not all."""
+VALUES = "values"
+"""The unit of a run's value where there are many: how many they are."""
+_OWN_VALUES = (CPU, WALL, USER, INSTRUCTIONS, LAST_NUMBER, ALL)
 TIMES = {CPU: "processor time", WALL: "time", USER: "user time"}
 """The values that are seconds of the command, and their names."""
 _COUNTERS = ("", "perf", "valgrind")
@@ -38,7 +45,8 @@ class ValueTable:
 
     `regex` has one group, and must match once: a second match is an error, as which of the two is
     meant is not known. `file` is what the command writes, relative to where it runs; without it the
-    value is in what it prints to stdout.
+    value is in what it prints to stdout. A preset may name one of several values, as in
+    `go-bench:BenchmarkSum-2`.
     """
 
     regex: str = ""
@@ -52,7 +60,7 @@ class ValueTable:
             raise UsageError(
                 "value says not one thing", hint="write one of `regex`, `json` and `preset`"
             )
-        if self.preset and self.preset not in PRESETS:
+        if self.preset and self.preset != ALL and not preset_of(self.preset):
             raise UsageError(
                 f"{quoted(self.preset)} is no preset", hint=nearest(self.preset, PRESETS)
             )
@@ -73,9 +81,10 @@ class CommandWorkload:
 
     Attributes:
         run: What is measured.
-        value: A ValueTable, the name of a preset, `last-number` (the last one on stdout),
-            `instructions`, or seconds of the command: `cpu` (processor time: user and system),
-            `wall`, or `user` alone, which clocks tell coarsely.
+        value: A ValueTable, the name of a preset, alone or with that of one of its values, `all` of
+            a suite's values, `last-number` (the last one on stdout), `instructions`, or seconds of
+            the command: `cpu` (processor time: user and system), `wall`, or `user` alone, which
+            clocks tell coarsely.
         unit: Of the value; `cpu`, `wall`, `user`, `instructions` and presets have their own.
         higher_is_better: Whether more is better; so it is for what a regex, a path or `last-number`
             reads, and else as the preset has it.
@@ -121,9 +130,16 @@ class CommandWorkload:
         _check_value(self.value)
         if self.ready is not None and self.boot is None:
             raise UsageError("`ready` is for what `boot` starts", hint="write `boot`, or `prepare`")
+        if self.is_suite and (self.unit or (self.higher_is_better, self.exact) != (None, None)):
+            raise UsageError(
+                "value all: the tool says of each value its unit, and which way is better",
+                hint="leave that out, or name one value",
+            )
         metric = self.metric
         if not _UNIT.fullmatch(metric.unit):
-            raise UsageError("unit is missing or no word", hint='write unit = "MB/s"')
+            raise UsageError(
+                "unit is missing or no word", hint='write --unit MB/s, or unit = "MB/s"'
+            )
         known = KNOWN_METRICS.get(metric.unit, metric)
         if (known.higher_is_better, known.noise) != (metric.higher_is_better, metric.noise):
             raise UsageError(
@@ -147,12 +163,22 @@ class CommandWorkload:
             )
 
     @property
+    def is_suite(self) -> bool:
+        """Whether a run yields many values, each with a name."""
+        return ALL in {self.value, getattr(self.value, "preset", "")}
+
+    @property
     def metric(self) -> Metric:
         """The unit, which way is better, and how it repeats."""
         name, unit, higher, exact = "value", self.unit, True, False
         preset = PRESETS.get(preset_of(self.value))
         if preset is not None:
-            name, unit, higher = preset.name, unit or preset.unit, preset.higher_is_better
+            _, named = split_preset(self.value)
+            name = f"{preset.name} of {one_line(named)}" if named else preset.name
+            unit = unit or preset.unit
+            higher = preset.higher_is_better and not unit.endswith("/op")  # as JMH has times
+        elif self.is_suite:
+            name, unit = "number of values", VALUES
         elif isinstance(self.value, str) and self.value in TIMES:
             name, unit, higher = TIMES[self.value], unit or "s", False
         elif self.value == INSTRUCTIONS:
@@ -199,8 +225,14 @@ def words_of(command: CommandWords, *, shell: bool) -> tuple[str, ...]:
 
 def preset_of(value: str | ValueTable) -> str:
     """The preset that a value names; empty when it names none."""
-    name = value if isinstance(value, str) else value.preset
-    return name if name in PRESETS else ""
+    preset, named = split_preset(value)
+    return preset if preset in SUITES or (preset in PRESETS and not named) else ""
+
+
+def split_preset(value: str | ValueTable) -> tuple[str, str]:
+    """Return what of a value is to be a preset, and which of its values is meant, if it says."""
+    preset, _, named = (value if isinstance(value, str) else value.preset).partition(":")
+    return preset, named
 
 
 def _check_command(name: str, command: CommandWords, *, shell: bool) -> None:
@@ -213,7 +245,7 @@ def _check_command(name: str, command: CommandWords, *, shell: bool) -> None:
 
 def _check_value(value: str | ValueTable) -> None:
     known = (*_OWN_VALUES, *PRESETS)
-    if isinstance(value, str) and value not in known:
+    if isinstance(value, str) and value not in _OWN_VALUES and not preset_of(value):
         raise UsageError(
             f"value: {quoted(value)} is none",
             hint=f"{nearest(value, known)} Known are {', '.join(known)}",

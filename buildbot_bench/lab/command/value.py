@@ -10,17 +10,28 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import Any
 
-from buildbot_bench.core.errors import InfraError, UntestableRevision
-from buildbot_bench.core.legible import one_line, quoted
+from buildbot_bench.archives.suites import SUITES, json_in, values_in
+from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageError
+from buildbot_bench.core.legible import long_line, one_line, quoted
 from buildbot_bench.core.limits import MIB, spoken
+from buildbot_bench.core.metric import Metric
 from buildbot_bench.core.run_times import RunTimes
 from buildbot_bench.lab.command.presets import PRESETS, Preset
 from buildbot_bench.lab.command.process import Ran
-from buildbot_bench.lab.command.settings import CPU, LAST_NUMBER, USER, WALL, ValueTable
+from buildbot_bench.lab.command.settings import (
+    CPU,
+    LAST_NUMBER,
+    USER,
+    WALL,
+    ValueTable,
+    split_preset,
+)
+from buildbot_bench.lab.tables import nearest
 
 _FILE_BYTES = 16 * MIB  # of a file with the value
 _TAIL = 1 << 16  # characters in which the last number is looked for
-_MOST_STARTS = 100  # lines at which JSON may begin
+MOST_VALUES = 1000
+"""Named values of a run."""
 _NUMBER = re.compile(
     r"(?<![\w.,])[-+]?(?:\d[\d,]*(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?|\b[-+]?(?:nan|inf)\b",
     re.IGNORECASE | re.ASCII,
@@ -68,24 +79,74 @@ def read_value(value: str | ValueTable, ran: Ran, directory: Path) -> float:
     """
     if value == LAST_NUMBER:
         return checked(last_number(ran.stdout.text()))
+    tool, named = split_preset(value)
+    if named:
+        return checked(_named(tool, named, read_whole(value, ran, directory)))
     table = ValueTable(preset=value) if isinstance(value, str) else value
-    if table.file:
-        text, whole = _text_of(directory, table.file), True
-    else:
-        text, whole = ran.stdout.text(), ran.stdout.whole
     preset = PRESETS[table.preset] if table.preset else None
-    needs = f"{table.preset} prints it by {preset.needs}" if preset and preset.needs else ""
+    needs = _needs(tool)
     pattern = preset.regex if preset else table.regex
     if pattern:
+        text = _text_of(directory, table.file) if table.file else ran.stdout.text()
         return checked(_matched(pattern, text, needs))
-    if not whole:
-        raise UntestableRevision(
-            f"it prints {spoken(ran.stdout.size)}, too much for JSON to be read from",
-            hint="have it write a file, and name that by `file` of `value`",
-        )
-    document = _document(text, needs)
+    document = next(json_in(read_whole(value, ran, directory)), None)
+    if document is None:
+        raise UntestableRevision("it prints no JSON", hint=needs)
     path = preset.json if preset else table.json
     return checked(_number(_at(document, path), path) * _scale(preset, document))
+
+
+def read_values(
+    value: str | ValueTable, ran: Ran, directory: Path
+) -> tuple[dict[Metric, float], tuple[str, ...]]:
+    """Return all values that a run printed or wrote, and the tools that print such.
+
+    A value may be NaN, or not above 0. Raises UsageError: there are more than MOST_VALUES.
+
+    Raises:
+        UntestableRevision: There is none.
+    """
+    found, tools = values_in(read_whole(value, ran, directory))
+    if not found:
+        known = "; ".join(filter(None, map(_needs, SUITES)))
+        raise UntestableRevision("it prints nothing that a known suite prints", hint=known)
+    if len(found) > MOST_VALUES:
+        raise UsageError(
+            f"a run prints {len(found):,} values, more than {MOST_VALUES:,}",
+            hint=f"have it run fewer, or name one: --value '{tools[0]}:{next(iter(found)).name}'",
+        )
+    return found, tools
+
+
+def read_whole(value: str | ValueTable, ran: Ran, directory: Path) -> str:
+    """Return what a run wrote to the file of a value, or all that it printed.
+
+    Raises:
+        UntestableRevision: It is too much, or not there.
+    """
+    if isinstance(value, ValueTable) and value.file:
+        return _text_of(directory, value.file)
+    if not ran.stdout.whole:
+        raise UntestableRevision(
+            f"it prints {spoken(ran.stdout.size)}, too much to be read from",
+            hint="have it print less, or write a file, and name that by `file` of `value`",
+        )
+    return ran.stdout.text()
+
+
+def _named(tool: str, name: str, text: str) -> float:
+    found, _ = values_in(text, tool)
+    values = {metric.name: value for metric, value in found.items()}
+    if name not in values:
+        told = long_line(nearest(name, values)) if values else _needs(tool)
+        raise UntestableRevision(f"it prints no value of {tool} called {quoted(name)}", hint=told)
+    return values[name]
+
+
+def _needs(tool: str) -> str:
+    """Return how a tool is made to print its values; empty where that needs no option."""
+    needs = PRESETS[tool].needs if tool in PRESETS else ""
+    return f"{tool} prints it by {needs}" if needs else ""
 
 
 def checked(value: float) -> float:
@@ -133,19 +194,6 @@ def _matched(pattern: str, text: str, needs: str) -> float:
             hint="write a pattern that matches once, or have it print one value",
         )
     return _parsed(found[0])
-
-
-def _document(text: str, needs: str) -> Any:
-    """The JSON that a text is, or the first that begins with a line of it."""
-    starts = [match.start() for match in re.finditer(r"^[ \t]*[{\[]", text, re.MULTILINE)]
-    decoder = json.JSONDecoder()
-    for start in starts[:_MOST_STARTS]:
-        try:
-            document, _ = decoder.raw_decode(text[start:].lstrip())
-        except (ValueError, RecursionError):
-            continue
-        return document
-    raise UntestableRevision("it prints no JSON", hint=needs)
 
 
 def _at(document: Any, path: str) -> Any:

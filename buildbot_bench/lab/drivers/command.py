@@ -10,7 +10,7 @@ from buildbot_bench.core.errors import BenchError, InfraError
 from buildbot_bench.core.metric import Metric
 from buildbot_bench.lab.command.iteration import run_iteration
 from buildbot_bench.lab.command.machine import look_at_machine, look_at_workload, machine_facts
-from buildbot_bench.lab.command.settings import CommandSettings, CommandWorkload
+from buildbot_bench.lab.command.settings import NAME_ONE, CommandSettings, CommandWorkload
 from buildbot_bench.lab.driver import Blast, CheckFinding, unheard
 from buildbot_bench.lab.files import check_digest, copy_verified
 from buildbot_bench.lab.tables import nearest
@@ -57,7 +57,10 @@ class CommandDriver:
 
     def prepare(self, workload: str) -> None:
         """Choose the workload."""
-        self._workload = self._chosen(workload)
+        chosen = self._chosen(workload)
+        if chosen.is_suite:
+            raise InfraError(f"{workload}: a farm judges one value", hint=NAME_ONE)
+        self._workload = chosen
 
     def install(self, artefact: Path, digest: str) -> None:
         """Keep the artefact, which is unpacked at each boot."""
