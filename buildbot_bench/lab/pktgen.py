@@ -175,12 +175,14 @@ def parse_pings(text: str) -> Pings | Unusable:
         return early
     answers: dict[int, int] = {}
     foreign, means, least = 0, [], []
-    for quickest, mean, first, last, counts in _seconds(text.splitlines()):
+    for number, second in enumerate(_seconds(text.splitlines())):
+        quickest, mean, first, last, counts = second
         # Where all are foreign, the first bucket has wrapped, and the quickest lies elsewhere.
         most = _FOREIGN_FROM if _bucket(quickest) == first else 0
         own = {n: count for n, count in enumerate(counts, first) if n < most and count}
         answers = {n: answers.get(n, 0) + own.get(n, 0) for n in answers | own}
-        foreign += sum(counts) - sum(own.values())
+        if number:  # the first has what lay in the port's ring before: 1,023 frames of an em(4)
+            foreign += sum(counts) - sum(own.values())
         if own:
             least.append(quickest)
         if own and last - first + 1 == len(counts):
