@@ -169,7 +169,7 @@ def _tell(options: LocalOptions, report: ComparisonReport, *, is_early: bool) ->
 
 
 def _tell_how_to_search(report: ComparisonReport) -> None:
-    """Say how bench-bisect is told the value that changed the most."""
+    """Say how to give bench-bisect the value that changed the most."""
     found = changed(report)
     tool = found[0][0].facts.get(TOOL_FACT, "") if found else ""
     if tool not in PRESETS:  # none changed, or several tools print

@@ -84,7 +84,7 @@ class LatencySettings:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Latency:
-    """What pings told at a load, of which a share of packets was lost on the way."""
+    """What pings say of a load, of which a share of packets was lost on the way."""
 
     load: str
     load_pps: float

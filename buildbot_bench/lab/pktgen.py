@@ -158,7 +158,7 @@ class Pings:
 
     Least and mean are in ns and exact. ping has the buckets from the first to the last that is not
     empty, prints 1 << k of both as an int, which wraps from 31 on, and takes each frame that
-    arrives for an answer: what others send has an absurd time. It is told by its bucket, and the
+    arrives for an answer: what others send has an absurd time. Its bucket shows it, and the
     second's mean is left out. Of all seconds together ping prints a mean over what it sent, not
     over what came back, and it does not count its last second: nothing is taken from that line.
     """

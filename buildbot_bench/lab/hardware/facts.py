@@ -14,6 +14,8 @@ _FILES = (
 )
 _SHORT = 12  # hexadecimal digits by which a digest is told, as everywhere in the project
 _LONGEST = 400  # characters of a fact: FreeBSD's uname -a has some 250
+EMULATED = "generic: emulated, which shows that something is slower and not by how much"
+"""What `kern.vm_guest` means that is "generic": a hypervisor that nobody knows, as QEMU's own."""
 _DIGEST = 64  # hexadecimal digits of a SHA-256
 # Each fact is one line; a command that a machine does not have gives none.
 _DUT_SCRIPT = """
@@ -143,7 +145,7 @@ def _tell(remote: Remote, script: str, *arguments: str) -> dict[str, str]:
 def _short(name: str, value: str) -> str:
     """A digest is long, and begins by what tells it from others."""
     if (name, value) == ("virtual machine", "generic"):
-        return "generic: emulated, which shows that something is slower and not by how much"
+        return EMULATED
     return value[:_SHORT] if name.startswith("/") and _is_digest(value) else value[:_LONGEST]
 
 

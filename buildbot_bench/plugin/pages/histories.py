@@ -189,8 +189,8 @@ class _SeriesText(DeferredResource):
         }
         if asked.get("cost") not in COSTS:
             asked.pop("cost", None)  # nobody fills the memory by asking for what there is not
-        histories = histories_of(self.master)
-        kept = await histories.read(farm_of(self.master), *self._series, **asked)
+        farm = farm_of(self.master)  # first: before there is one, there are no histories either
+        kept = await histories_of(self.master).read(farm, *self._series, **asked)
         request.setHeader(b"content-type", b"application/json; charset=utf-8")
         # Kept by the browser, which asks each time whether it is still true.
         request.setHeader(b"cache-control", b"no-cache")

@@ -10,6 +10,7 @@ from buildbot_bench.core.errors import InfraError, UntestableRevision
 from buildbot_bench.core.run_logs import split_logs
 from buildbot_bench.core.wire import Failed, FailureKind, Finished
 from buildbot_bench.lab.files import sha256
+from buildbot_bench.lab.hardware.facts import EMULATED
 from buildbot_bench.lab.hardware.settings import ReferenceSettings, WorkloadSettings
 from buildbot_bench.lab.pktgen import Reading, parse_receiver
 from buildbot_bench.lab.runner import Budget
@@ -180,7 +181,7 @@ def test_two_senders_on_two_hosts_offer_the_load_together(bench):
     assert {" -4 " in command for command in sent} == {True, False}
 
 
-@pytest.mark.parametrize(("guest", "told"), [("none", None), ("generic", "generic")])
+@pytest.mark.parametrize(("guest", "told"), [("none", None), ("kvm", "kvm"), ("generic", EMULATED)])
 def test_the_facts_say_what_a_measurement_depends_on(bench, guest, told):
     sysctls = {"hw.model": "AMD GX-412TC", "dev.igb.1.%desc": "i210", "kern.vm_guest": guest}
     for name, text in sysctls.items():
