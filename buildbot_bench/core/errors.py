@@ -32,5 +32,9 @@ class InfraError(BenchError):
     """The lab, the network or a worker failed: it is retried and says nothing of the revision."""
 
 
+class StoppedError(InfraError):
+    """It was ended on the way because whoever asked shuts down: nothing is amiss."""
+
+
 class NotYetError(InfraError):
     """What must be there first is being made; the message says how far it is. Ask again."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, cast
 
-from buildbot_bench.core.errors import InfraError
+from buildbot_bench.core.errors import InfraError, StoppedError
 from buildbot_bench.history.git import run_git, started
 from buildbot_bench.history.objects import harmless
 
@@ -109,7 +109,7 @@ def _wait_for(stream: int, timeout_s: float, stop: threading.Event) -> None:
     deadline_s = time.monotonic() + timeout_s
     while not select.select([stream], [], [], _STOP_POLL_S)[0]:
         if stop.is_set():
-            raise InfraError("the fetch was stopped")
+            raise StoppedError("the fetch was stopped")
         if time.monotonic() > deadline_s:
             raise InfraError(f"git fetch took more than {timeout_s:g} s and came no further")
 
@@ -134,7 +134,7 @@ def _sole_fetch(mirror: Path, timeout_s: float, stop: threading.Event) -> Iterat
                 break
             except BlockingIOError:
                 if stop.is_set():
-                    raise InfraError("the fetch was stopped") from None
+                    raise StoppedError("the fetch was stopped") from None
                 if time.monotonic() > deadline:
                     raise InfraError(
                         f"another fetch holds {mirror} for more than {timeout_s:g} s"

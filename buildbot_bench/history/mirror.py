@@ -9,7 +9,7 @@ from pathlib import Path
 import pygit2
 
 from buildbot_bench.core.branches import MOST_BRANCHES, is_literal
-from buildbot_bench.core.errors import InfraError, UsageError
+from buildbot_bench.core.errors import InfraError, StoppedError, UsageError
 from buildbot_bench.core.paths import PathFilter
 from buildbot_bench.core.read_files import FileChange
 from buildbot_bench.core.report.kin import Kin
@@ -126,7 +126,7 @@ class MirrorHistory:
     def stop(self) -> None:
         """End the fetch or the long reading that goes on, and begin none: its caller shuts down.
 
-        They raise InfraError.
+        They raise StoppedError.
         """
         self._stop.set()
 
@@ -136,7 +136,7 @@ class MirrorHistory:
 
     def _go_on(self) -> None:
         if self._stop.is_set():
-            raise InfraError(f"the reading of {self.name} was stopped")
+            raise StoppedError(f"the reading of {self.name} was stopped")
 
     def resolve(self, text: str) -> Revision:
         """The revision that a person named; UsageError when there is none, or more than one."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from buildbot_bench.core.errors import InfraError
+from buildbot_bench.core.errors import InfraError, StoppedError
 from buildbot_bench.history import MirrorHistory
 from buildbot_bench.history.fetching import parse_progress
 from tests.gitrepo import Commit, add_commits, make_repository, numbered
@@ -153,7 +153,7 @@ def test_a_clone_that_is_stopped_leaves_no_git(
     history.stop()
     clone.join(timeout=120)
     assert not clone.is_alive()
-    assert "stopped" in str(ended[0])
+    assert isinstance(ended[0], StoppedError)
     (transport / "hold").unlink()
     MirrorHistory(tmp_path / "mirror", history.url).fetch(timeout_s=120)
 
@@ -163,9 +163,9 @@ def test_a_history_that_is_stopped_reads_no_further(
 ) -> None:
     history.fetch()
     history.stop()
-    with pytest.raises(InfraError, match="stopped"):
+    with pytest.raises(StoppedError, match="stopped"):
         history.fetch()
-    with pytest.raises(InfraError, match="stopped"):
+    with pytest.raises(StoppedError, match="stopped"):
         history.index()
 
 

@@ -11,6 +11,7 @@ from twisted.internet.defer import Deferred, DeferredLock
 from twisted.internet.task import LoopingCall
 from twisted.logger import Logger
 
+from buildbot_bench.core.errors import StoppedError
 from buildbot_bench.plugin.broker.ab_tests import AbTests
 from buildbot_bench.plugin.broker.alarms import Recoveries
 from buildbot_bench.plugin.broker.breakages import Breakages
@@ -114,6 +115,8 @@ async def _guarded(name: str, part: Callable[[], Awaitable[None]]) -> None:
         await part()
     except LeaseLostError:
         raise
+    except StoppedError as stopped:
+        _LOG.info("bench: {reason}", reason=str(stopped))
     except Exception:  # noqa: BLE001 - a repository that is away must not stop the searches
         _LOG.failure(
             "bench: the part {part!r} of a cycle failed; the next cycle tries again", part=name

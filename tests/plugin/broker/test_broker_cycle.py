@@ -52,6 +52,16 @@ async def test_in_the_cycle_after_the_build_its_boots_are_asked_for(make_farm, m
     assert [request.builder for request in master.requests] == ["kernel", "bench/apu"]
 
 
+async def test_a_fetch_that_the_master_ends_with_itself_is_no_failure(
+    make_farm, master, tmp_path, logged
+):
+    make_repository(tmp_path / "watched", numbered(1, 3))
+    farm = make_farm(repository=tmp_path / "watched")
+    farm.mirroring.of("").history.stop()
+    await Cycle(farm=farm, scheduler=master).fetch()
+    assert logged == []
+
+
 async def test_commits_are_fetched_only_in_a_cycle_that_is_asked_to(make_farm, master, tmp_path):
     make_repository(tmp_path / "watched", numbered(1, 3))
     farm = make_farm(repository=tmp_path / "watched")
