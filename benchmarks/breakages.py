@@ -4,12 +4,12 @@ Each row has rates of failing before the culprit and from it on. Seeds below 100
 100000` gives others to develop with.
 """
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from benchmarks.scale import seeds_of
 from buildbot_bench.core.incident.breakage import plan_breakage
 from buildbot_bench.core.incident.model import (
     Breakage,
@@ -43,19 +43,14 @@ ROWS = (
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Print a line for each row: boots, wrong culprits, searches without one."""
-    parser = argparse.ArgumentParser(prog="benchmarks breakages", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="few replicates")
-    parser.add_argument("--replicates", type=int, help="of every row (400)")
-    parser.add_argument("--seed", type=int, default=0, help="added to all seeds: to develop with")
-    options = parser.parse_args(argv)
-    count = options.replicates or (QUICK if options.quick else REPLICATES)
+    seeds = seeds_of(argv, "breakages", __doc__, usual=REPLICATES, quick=QUICK)
     for row in ROWS:
-        found = [searched(row, options.seed + seed) for seed in range(count)]
+        found = [searched(row, seed) for seed in seeds]
         boots = np.mean([boots for boots, _, _ in found])
         wrong = sum(wrong for _, wrong, _ in found)
         without = sum(without for _, _, without in found)
         print(
-            f"{row.name:32s} {boots:5.1f} boots  wrong {wrong}  without {without}  of {count}",
+            f"{row.name:32s} {boots:5.1f} boots  wrong {wrong}  without {without}  of {len(seeds)}",
             flush=True,
         )
     return 0

@@ -4,7 +4,6 @@ A patch and one or two tunables, all combinations, five boots of each. Cells tha
 alone boot the same images, each of which is off by luck with its layout.
 """
 
-import argparse
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from math import exp, expm1
 
 import numpy as np
 
+from benchmarks.scale import seeds_of
 from benchmarks.verdicts import Verdict, of_share
 from buildbot_bench.core.compare.factor_answer import FactorAnswer, SimpleEffect
 from buildbot_bench.core.compare.factors import factors
@@ -134,16 +134,11 @@ def _held(
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Print each world's share of intervals that hold the truth; 1 if one misses what is wanted."""
-    parser = argparse.ArgumentParser(prog="benchmarks factors", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help=f"{QUICK} comparisons of each")
-    parser.add_argument("--replicates", type=int, metavar="N", help=f"comparisons ({DESIGNS})")
-    parser.add_argument("--seed", type=int, default=0, help="added to all seeds")
-    options = parser.parse_args(argv)
-    count = options.replicates or (QUICK if options.quick else DESIGNS)
+    seeds = seeds_of(argv, "factors", __doc__, usual=DESIGNS, quick=QUICK)
     worst = Verdict.REACHED
     print(f"{'':26s}  main  simple  interaction")
     for name, world in WORLDS.items():
-        found = [one for n in range(count) for one in held(world, options.seed + n)]
+        found = [one for seed in seeds for one in held(world, seed)]
         shares: list[str] = []
         for kind in ("main", "simple", "interaction"):
             own = [one.holds for one in found if one.kind == kind]
@@ -151,7 +146,8 @@ def main(argv: Sequence[str] | None = None) -> int:
                 shares.append("none")
                 continue
             # The intervals of one comparison share its boots: each comparison counts once.
-            told_of = of_share(round(count * own.count(False) / len(own)), count, 1 - LEAST)
+            missed = round(len(seeds) * own.count(False) / len(own))
+            told_of = of_share(missed, len(seeds), 1 - LEAST)
             worst = told_of if told_of is Verdict.MISSED else worst
             shares.append(f"{own.count(True) / len(own):.1%} {told_of}")
         print(f"{name:26s}  {'  '.join(shares)}", flush=True)

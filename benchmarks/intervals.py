@@ -4,7 +4,6 @@ Beside the step nothing else changes, or many commits change the level by little
 or to and fro.
 """
 
-import argparse
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -14,6 +13,7 @@ from math import log1p
 from statistics import fmean
 
 from benchmarks.progress import counted
+from benchmarks.scale import seeds_of
 from benchmarks.verdicts import Verdict, of_share
 from benchmarks.worlds.lab import Lab, World
 from benchmarks.worlds.ranges import Draw, Range, Rng
@@ -69,18 +69,12 @@ def intervals(name: str, seed: int) -> list[Interval]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Print each world's share of intervals that hold the truth; 1 if one misses what is wanted."""
-    parser = argparse.ArgumentParser(prog="benchmarks intervals", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help=f"{QUICK} searches of each")
-    parser.add_argument("--replicates", type=int, metavar="N", help=f"searches ({SEARCHES})")
-    parser.add_argument("--seed", type=int, default=0, help="added to all seeds")
-    options = parser.parse_args(argv)
-    count = options.replicates or (QUICK if options.quick else SEARCHES)
+    seeds = seeds_of(argv, "intervals", __doc__, usual=SEARCHES, quick=QUICK, first=SEED)
     worst = Verdict.REACHED
     print(f"{'beside the step':16s} intervals  hold the truth  half width")
     with ProcessPoolExecutor() as pool:
         for name in _CREEPS:
-            seeds = range(SEED + options.seed, SEED + options.seed + count)
-            done = counted(pool.map(partial(intervals, name), seeds), count, name)
+            done = counted(pool.map(partial(intervals, name), seeds), len(seeds), name)
             found = [one for here in done for one in here]
             missed = sum(not one.holds for one in found)
             told_of = of_share(missed, len(found), 1 - LEAST)

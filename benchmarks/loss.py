@@ -5,13 +5,13 @@ trials lose a packet for no reason of the DUT's. An ssh testbed's senders and re
 to start in each trial.
 """
 
-import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 from statistics import median
 
+from benchmarks.scale import seeds_of
 from buildbot_bench.core.metric import NDR
 from buildbot_bench.lab.loss_search import FoundRates, LossSettings, LossTrial, search_rates
 
@@ -70,16 +70,11 @@ def searched(world: World, seed: int) -> Searched:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Print each world's trials, seconds and errors; 1 where a rate is too far off."""
-    parser = argparse.ArgumentParser(prog="benchmarks loss", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help=f"{QUICK} searches of each")
-    parser.add_argument("--replicates", type=int, metavar="N", help=f"searches ({SEARCHES})")
-    parser.add_argument("--seed", type=int, default=0, help="added to all seeds")
-    options = parser.parse_args(argv)
-    count = options.replicates or (QUICK if options.quick else SEARCHES)
+    seeds = seeds_of(argv, "loss", __doc__, usual=SEARCHES, quick=QUICK)
     print(f"{'world':28s} trials  most  minutes  off by  most")
     missed = False
     for name, world in WORLDS.items():
-        found = [searched(world, options.seed + seed) for seed in range(count)]
+        found = [searched(world, seed) for seed in seeds]
         off, worst = median(one.off for one in found), max(one.off for one in found)
         missed |= off > MOST_OFF or (name == "calm" and worst > MOST_OFF)
         print(

@@ -5,7 +5,6 @@ prebuilt kind reads 6 % less, for it was built by another compiler; images diffe
 by .5 %. Builds are images of our own that a search asked for; those made ahead in vain are not.
 """
 
-import argparse
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -16,6 +15,7 @@ from statistics import fmean
 
 import numpy as np
 
+from benchmarks.scale import seeds_of
 from benchmarks.search_lab import COSTS
 from benchmarks.search_runs import SEED
 from buildbot_bench.core.search import (
@@ -72,13 +72,7 @@ def searched(effect: float, every: int, seed: int) -> Took:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Search with and without; 1 if more is built than is wanted, or a culprit is wrong."""
-    parser = argparse.ArgumentParser(prog="benchmarks prebuilt", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help=f"{QUICK} searches of each")
-    parser.add_argument("--replicates", type=int, metavar="N", help=f"searches ({SEARCHES})")
-    parser.add_argument("--seed", type=int, default=0, help="added to the seeds: to develop with")
-    options = parser.parse_args(argv)
-    count = options.replicates or (QUICK if options.quick else SEARCHES)
-    seeds = range(SEED + options.seed, SEED + options.seed + count)
+    seeds = seeds_of(argv, "prebuilt", __doc__, usual=SEARCHES, quick=QUICK, first=SEED)
     print(f"{'step':>6s} {'builds':>16s} {'share':>6s} {'boots':>16s} {'right':>9s}")
     missed = False
     with ProcessPoolExecutor() as pool:
