@@ -103,6 +103,8 @@ release-test: $(VENV)/ready
 
 # The constraints are what the tests passed with last; pyproject.toml says what may be used.
 $(VENV)/ready: pyproject.toml constraints.txt
+	@$(PYTHON) -c "import ssl" 2>/dev/null || { \
+	    echo "$(PYTHON) has no ssl module, by which pip fetches; say PYTHON=/usr/bin/python3" >&2; exit 1; }
 	@echo "Setting up $(VENV); this takes a minute or two."
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \

@@ -1,6 +1,8 @@
 """`make test` and `make test-vm` look for their tests where there are some, and miss none."""
 
 import re
+import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -60,3 +62,15 @@ def test_the_longest_modules_that_begin_first_are_there() -> None:
     from tests.e2e.conftest import LONGEST
 
     assert {name for name in LONGEST if not [*OURS.rglob(f"{name}.py")]} == set()
+
+
+@pytest.mark.parametrize("make", ["make", "bmake"])
+def test_a_python_by_which_pip_cannot_fetch_is_refused_at_once(make: str, tmp_path: Path) -> None:
+    python = tmp_path / "python"
+    python.write_text('#!/bin/sh\ncase "$2" in *ssl*) exit 1 ;; esac\necho went on\n')
+    python.chmod(0o755)
+    words = [make, f"PYTHON={python}", f"VENV={tmp_path}/venv", f"{tmp_path}/venv/ready"]
+    done = subprocess.run(words, cwd=CHECKOUT, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "say PYTHON=" in done.stderr
+    assert "went on" not in done.stdout
