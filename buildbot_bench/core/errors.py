@@ -33,7 +33,7 @@ class InfraError(BenchError):
 
 
 class StoppedError(InfraError):
-    """It was ended on the way because whoever asked shuts down: nothing is amiss."""
+    """What asked for it shuts down and ended it on the way: nothing is amiss."""
 
 
 class NotYetError(InfraError):
