@@ -41,25 +41,25 @@ def test_a_job_prints_all_its_events_and_ends_with_0(lab):
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_the_death_of_the_foreground_does_not_hurt_the_runner(lab, number):
-    foreground = lab.start(lab.run_command("a", iterations=30))
+    foreground = lab.start(lab.run_command("a", iterations=12))
     wait_for(lambda: lab.measured("a"))
     runner = lab.runner_pid("a")
     foreground.send_signal(number)
     assert foreground.wait(120) != 0
     wait_for(lambda: is_over(lab, "a"))
-    assert ordinals(lab, "a") == list(range(30))
+    assert ordinals(lab, "a") == list(range(12))
     assert lab.runner_pid("a") == runner
 
 
 def test_killing_the_whole_process_group_of_the_foreground_does_not_hurt_the_runner(lab):
     foreground = subprocess.Popen(
-        lab.run_command("a", iterations=30), stdout=subprocess.DEVNULL, start_new_session=True
+        lab.run_command("a", iterations=12), stdout=subprocess.DEVNULL, start_new_session=True
     )
     wait_for(lambda: lab.measured("a"))
     os.killpg(foreground.pid, signal.SIGKILL)
     foreground.wait()
     wait_for(lambda: is_over(lab, "a"))
-    assert ordinals(lab, "a") == list(range(30))
+    assert ordinals(lab, "a") == list(range(12))
 
 
 def test_the_runner_has_a_session_of_its_own_and_holds_no_pipe_of_the_caller(lab):
@@ -90,20 +90,20 @@ def test_a_caller_that_cannot_attach_does_not_say_that_the_job_has_failed(lab):
 
 
 def test_a_closed_stdout_does_not_hurt_the_runner(lab):
-    foreground = lab.start(lab.run_command("a", iterations=30))
+    foreground = lab.start(lab.run_command("a", iterations=12))
     foreground.stdout.readline()
     foreground.stdout.close()
     assert foreground.wait(120) == 4
     assert "Traceback" not in foreground.stderr.read()
     wait_for(lambda: is_over(lab, "a"))
-    assert ordinals(lab, "a") == list(range(30))
+    assert ordinals(lab, "a") == list(range(12))
 
 
 def test_whoever_attaches_reads_all_events_from_the_first(lab):
-    first = lab.start(lab.run_command("a", iterations=30))
+    first = lab.start(lab.run_command("a", iterations=12))
     wait_for(lambda: lab.measured("a"))
-    second = lab.start(lab.run_command("a", iterations=30))
-    third = lab.do(lab.run_command("a", iterations=30))
+    second = lab.start(lab.run_command("a", iterations=12))
+    third = lab.do(lab.run_command("a", iterations=12))
     outputs = {first.communicate()[0], second.communicate()[0], third.stdout}
     assert len(outputs) == 1
     assert events_of(outputs.pop()) == lab.events("a")
@@ -132,7 +132,7 @@ def test_a_finished_job_is_told_again_and_not_done_again(lab):
 
 
 def test_a_killed_runner_is_replaced_and_no_finished_iteration_is_repeated(lab):
-    foreground = lab.start(lab.run_command("a", iterations=30))
+    foreground = lab.start(lab.run_command("a", iterations=12))
     for finished in (1, 3):
         wait_for(lambda n=finished: len(lab.measured("a")) >= n)
         before = lab.measured("a")
@@ -141,7 +141,7 @@ def test_a_killed_runner_is_replaced_and_no_finished_iteration_is_repeated(lab):
         assert lab.measured("a")[: len(before)] == before
     stdout, _ = foreground.communicate(timeout=60)
     assert foreground.returncode == 0
-    assert ordinals(lab, "a") == list(range(30))
+    assert ordinals(lab, "a") == list(range(12))
     assert events_of(stdout) == lab.events("a")
 
 
@@ -222,7 +222,7 @@ def test_a_stopped_runner_is_cancelled_all_the_same(lab):
 
 
 def test_a_second_job_waits_for_the_testbed_and_says_for_whom(lab):
-    first = lab.start(lab.run_command("one", iterations=80))
+    first = lab.start(lab.run_command("one", iterations=30))
     wait_for(lambda: lab.measured("one"))
     second = lab.do(lab.run_command("two", iterations=1))
     assert second.returncode == 0
