@@ -60,6 +60,17 @@ def test_a_program_that_a_later_release_keeps_elsewhere_is_found_there(world):
     assert world.build() == DONE
 
 
+def test_a_program_that_a_later_release_has_beside_is_built_there(world):
+    """OpenSSH's sshd(8) starts no session without it."""
+    beside = world.source / "secure/libexec/sshd-session"
+    beside.mkdir()
+    (beside / "Makefile").touch()
+    assert world.build() == DONE
+    log = (world.home / "worlds/bench-build.log").read_text()
+    assert "===> secure/libexec/sshd-session (install)" in log
+    assert "secure/libexec/sshd-auth" not in log
+
+
 def test_a_compiler_that_is_too_old_for_the_tree_is_told_before_anything_is_built(world):
     makefile = world.source / "lib/libc++/Makefile"
     makefile.parent.mkdir(parents=True)
