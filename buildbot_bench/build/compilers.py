@@ -1,6 +1,9 @@
-"""The host's compiler and linker that build a kernel, with their versions."""
+"""The host's compiler and linker that build a kernel or a userland, with their versions."""
 
+import os
+import re
 import shutil
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,6 +11,7 @@ from buildbot_bench.build.running import version_of
 from buildbot_bench.core.errors import InfraError
 
 _HINT = "install clang and lld; `bench-build check` names the packages"
+_VERSIONED = re.compile(r"clang-(\d+)")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -18,9 +22,10 @@ class Compilers:
     version: str
 
     def takes(self, standard: str) -> bool:
-        """Whether this compiler knows a standard of C++, as `c++23`."""
+        """Whether this compiler knows a standard of C++, as `c++23`; empty for any."""
         compiler = "cc" if self.directory is None else str(self.directory / "clang")
-        return bool(version_of([compiler, f"-std={standard}", *["-x", "c++", "-E", "/dev/null"]]))
+        trial = [compiler, f"-std={standard}", *["-x", "c++", "-E", "/dev/null"]]
+        return not standard or bool(version_of(trial))
 
 
 def own() -> Compilers:
@@ -29,15 +34,42 @@ def own() -> Compilers:
     return Compilers(directory=None, version="; ".join(filter(None, versions)))
 
 
-def clang_and_lld() -> Compilers:
-    """Clang of the PATH and the linker beside it."""
+def clang_and_lld(standard: str = "") -> Compilers:
+    """Clang of the PATH and the linker beside it.
+
+    Where this clang is too old for a standard of C++, it is the newest `clang-N` that is not.
+    """
     clang = shutil.which("clang")
     if clang is None:
         raise InfraError("clang: not found", hint=_HINT)
-    directory = Path(clang).resolve().parent
+    usual = _those_of(Path(clang))
+    if not usual.takes(standard):
+        for versioned in _versioned():
+            try:
+                other = _those_of(versioned)
+            except InfraError:  # it has no linker beside it
+                continue
+            if other.takes(standard):
+                return other
+    return usual
+
+
+def _those_of(clang: Path) -> Compilers:
+    directory = clang.resolve().parent
     names = ("clang", "ld.lld")
     versions = [version_of([str(directory / name), "--version"]) for name in names]
     for name, version in zip(names, versions, strict=True):
         if not version:
             raise InfraError(f"{directory / name}: not found", hint=_HINT)
     return Compilers(directory=directory, version="; ".join(versions))
+
+
+def _versioned() -> Iterator[Path]:
+    """Each `clang-N` of the PATH, the newest first."""
+    found = {
+        int(name[1]): path
+        for directory in reversed(os.get_exec_path())
+        for path in Path(directory).glob("clang-*")
+        if (name := _VERSIONED.fullmatch(path.name))
+    }
+    return (found[number] for number in sorted(found, reverse=True))

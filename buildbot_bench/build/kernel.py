@@ -1,5 +1,6 @@
 """The build of a FreeBSD kernel: configuration, tool chain, commands and archive."""
 
+import os
 import platform
 import shlex
 import shutil
@@ -210,6 +211,12 @@ def check_tree(source: Path, target: str, tool: Tool) -> None:
             "the tree is too old for a builder that is not FreeBSD: it has no tools/build/make.py, "
             f"which FreeBSD has since {NEEDS['make.py'].since}",
             hint="build it on FreeBSD",
+        )
+    script = source / "contrib" / "bmake" / "configure"
+    if tool == "make.py" and script.is_file() and not os.access(script, os.X_OK):
+        raise UsageError(
+            f"{script} may not be run: this tree has lost the modes of its files",
+            hint="`chmod +x` each file that begins with `#!`",
         )
 
 

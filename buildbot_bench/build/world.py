@@ -52,12 +52,13 @@ def build_world(request: WorldRequest) -> Path:
     """
     _check(request)
     directories = directories_of(request.source)
-    used = compilers.own() if request.tool == "make" else compilers.clang_and_lld()
-    if (standard := cplusplus_of(request.source)) and not used.takes(standard):
+    standard = cplusplus_of(request.source)
+    used = compilers.own() if request.tool == "make" else compilers.clang_and_lld(standard)
+    if not used.takes(standard):
         raise InfraError(
             f"libc++ of {request.source} is written in {standard}, which this compiler lacks: "
             f"{used.version}",
-            hint="install a newer clang and lld, and put their directory first on the PATH",
+            hint="install newer ones: Debian: clang-19 lld-19 llvm-19; Fedora: clang lld",
         )
     asked = (
         request.tool,

@@ -77,6 +77,8 @@ DIRECTORIES: Sequence[str] = (
 )
 # Where a later release keeps a directory: 15.0 has timeout(1) in /bin.
 MOVED: Mapping[str, str] = {"usr.bin/timeout": "bin/timeout"}
+# What a later release has beside: an OpenSSH whose sshd(8) starts two programs, as 15.0's.
+ADDED: Sequence[str] = _below("secure/libexec", "sshd-session sshd-auth")
 # What a tree cannot be built without: since 15.0 that is CASPER.
 _REQUIRED = re.compile(r"^__REQUIRED_OPTIONS\s*=((?:.*\\\n)*.*)", re.MULTILINE)
 _STANDARD = re.compile(r"^CXXSTD\?=\s*([\w+]+)", re.MULTILINE)
@@ -102,8 +104,11 @@ def left_out(source: Path) -> tuple[str, ...]:
 
 
 def directories_of(source: Path) -> tuple[str, ...]:
-    """Those of `DIRECTORIES`, each where this tree has it."""
-    return tuple(
-        MOVED[name] if name in MOVED and (source / MOVED[name]).is_dir() else name
-        for name in DIRECTORIES
+    """Those of `DIRECTORIES`, each where this tree has it, and those of `ADDED` that it has."""
+    return (
+        *(
+            MOVED[name] if name in MOVED and (source / MOVED[name]).is_dir() else name
+            for name in DIRECTORIES
+        ),
+        *(name for name in ADDED if (source / name).is_dir()),
     )

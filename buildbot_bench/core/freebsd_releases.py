@@ -51,7 +51,7 @@ NEEDS: Mapping[str, ReleaseNeed] = {
     "world": ReleaseNeed(
         since="15.0",
         what="A userland keeps `timeout` in `/bin`, cannot leave out CASPER, and has a libc++ in "
-        "C++23: clang 17 or newer builds it.",
+        "C++23: clang 17 or newer builds it (Debian: `clang-19`, `lld-19`).",
         where="build/world_recipe.py",
     ),
     "ffs": ReleaseNeed(

@@ -3,6 +3,7 @@
 import pytest
 
 from buildbot_bench.build.cli import main
+from buildbot_bench.build.compilers import clang_and_lld
 from buildbot_bench.build.world_recipe import LEFT_OUT, left_out
 from tests.build.builder import DONE, ILL, UNTESTABLE, USAGE
 from tests.fakes.freebsd_tree import add_world, make_tree
@@ -59,14 +60,46 @@ def test_a_program_that_a_later_release_keeps_elsewhere_is_found_there(world):
     assert world.build() == DONE
 
 
+def test_a_program_that_a_later_release_has_beside_is_built_there(world):
+    """OpenSSH's sshd(8) starts no session without it."""
+    beside = world.source / "secure/libexec/sshd-session"
+    beside.mkdir()
+    (beside / "Makefile").touch()
+    assert world.build() == DONE
+    log = (world.home / "worlds/bench-build.log").read_text()
+    assert "===> secure/libexec/sshd-session (install)" in log
+    assert "secure/libexec/sshd-auth" not in log
+
+
 def test_a_compiler_that_is_too_old_for_the_tree_is_told_before_anything_is_built(world):
     makefile = world.source / "lib/libc++/Makefile"
     makefile.parent.mkdir(parents=True)
     makefile.write_text("CXXSTD?=\tc++17\n.else\nCXXSTD?=\tc++2999\n.endif\n")
     assert world.build() == ILL
     assert "is written in c++2999, which this compiler lacks: " in world.said
-    assert "install a newer clang and lld" in world.said
+    assert "install newer ones: Debian: clang-19 lld-19" in world.said
     assert not (world.home / "worlds" / "toolchain.log").exists()
+
+
+def test_where_clang_is_too_old_for_the_tree_the_newest_versioned_one_builds_it(
+    tmp_path, monkeypatch
+):
+    """As Debian names them: a program with its version, which leads to its directory."""
+    answers = {"14": ("-std=c++17", True), "18": ("", True), "19": ("", True), "20": ("", False)}
+    for version, (refused, has_linker) in answers.items():
+        home = tmp_path / f"llvm-{version}"
+        home.mkdir()
+        for name in ("clang", *(["ld.lld"] if has_linker else [])):
+            (home / name).write_text(f'#!/bin/sh\n[ "$1" = "{refused}" ] || echo {version}\n')
+            (home / name).chmod(0o755)
+        (tmp_path / f"clang-{version}").symlink_to(home / "clang")
+    (tmp_path / "clang").symlink_to(tmp_path / "llvm-14" / "clang")
+    monkeypatch.setenv("PATH", f"{tmp_path}:/nowhere")
+    assert clang_and_lld().directory == tmp_path / "llvm-14"
+    assert clang_and_lld("c++14").directory == tmp_path / "llvm-14"
+    assert clang_and_lld("c++17").directory == tmp_path / "llvm-19"
+    (tmp_path / "clang-19").unlink()
+    assert clang_and_lld("c++17").version == "18; 18"
 
 
 def test_what_a_tree_requires_is_not_switched_off(world):
@@ -151,3 +184,10 @@ def test_a_tree_without_make_py_is_too_old_for_another_system(world):
     assert world.build("--tool=make.py") == ILL
     assert "too old" in world.said
     assert "since 13.0" in world.said
+
+
+def test_a_tree_whose_scripts_lost_their_modes_is_refused_before_anything_is_built(world):
+    (world.source / "contrib/bmake/configure").chmod(0o644)
+    assert world.build("--tool=make.py") == USAGE
+    assert "contrib/bmake/configure may not be run" in world.said
+    assert "chmod +x" in world.said

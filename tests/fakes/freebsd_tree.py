@@ -227,4 +227,5 @@ def add_world(root: Path) -> Path:
     for name, text in texts.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
+    (root / "contrib/bmake/configure").chmod(0o755)
     return root
