@@ -100,7 +100,7 @@ def ours(series: Recorded, effect: float) -> Seen:
     policy = JudgePolicy(min_effect=effect)
     alarms = [
         (one.place, one.last, one.verdict)
-        for one in judge_recorded(series, policy)
+        for _, one in judge_recorded([series], policy)
         if isinstance(one.verdict, Alarm)
     ]
     return Seen(

@@ -54,23 +54,28 @@ def _judged(
         )
     policy = JudgePolicy(min_effect=options.min_effect, series=len(found))
     known = {one.series.name: one for one in earlier}
-    made = []
+    kept = {number: _kept(one, policy, known.get(one.name)) for number, one in enumerate(found)}
+    verdicts: list[list[Judged]] = [[] for _ in found]
+    total = sum(len(one.points) for one in found)
+    done = 0
     with Waiting() as tell:
-        for number, series in enumerate(found, 1):
-            tell(f"judging: {number} of {len(found)}, {series.name}")
-            made.append(_one(series, policy, known.get(series.name)))
-    return tuple(made)
+        for number, judged in judge_recorded(found, policy, kept):
+            verdicts[number].append(judged)
+            done += 1
+            tell(f"judging: {done:,} of {total:,} values, {found[number].name}")
+    return tuple(
+        JudgedSeries(series=one, policy=policy, verdicts=tuple(its))
+        for one, its in zip(found, verdicts, strict=True)
+    )
 
 
-def _one(series: Recorded, policy: JudgePolicy, known: JudgedSeries | None) -> JudgedSeries:
-    """A series judged; verdicts that its growth does not touch are kept."""
-    kept: Sequence[Judged] = ()
+def _kept(series: Recorded, policy: JudgePolicy, known: JudgedSeries | None) -> Sequence[Judged]:
+    """The verdicts that the growth of a series does not touch."""
     if known and known.policy == policy:
         length = len(known.series.points)
         if series.points[:length] == known.series.points:
-            kept = final(known.verdicts, length)
-    verdicts = (*kept, *judge_recorded(series, policy, kept))
-    return JudgedSeries(series=series, policy=policy, verdicts=verdicts)
+            return final(known.verdicts, length)
+    return ()
 
 
 def _tell(options: argparse.Namespace, text: str, judged: Sequence[JudgedSeries]) -> None:
@@ -83,7 +88,7 @@ def _tell(options: argparse.Namespace, text: str, judged: Sequence[JudgedSeries]
         # It needs matplotlib, and a text alone does not.
         from buildbot_bench.render.html import judged_page  # noqa: PLC0415
 
-        write_text(options.html, judged_page(judged, heading, sentences))
+        write_text(options.html, judged_page(judged, heading, sentences, sharing(judged)))
         say(f"{options.html} is written")
 
 
@@ -130,7 +135,16 @@ def as_text(judged: Sequence[JudgedSeries]) -> str:
         blocks.append(f"{heading(quiet[0])}\n  no change")
     elif quiet:
         blocks.append(f"no change in {len(quiet):,} {'other ' if told else ''}series")
+    if shared := sharing(judged):
+        blocks.append(shared)
     return "\n\n".join(blocks)
+
+
+def sharing(judged: Sequence[JudgedSeries]) -> str:
+    """How many series share the budget of false alarms; empty for one."""
+    if len(judged) <= 1:
+        return ""
+    return f"{len(judged):,} series share one false alarm in 1,000 revisions"
 
 
 def heading(one: JudgedSeries) -> str:

@@ -159,6 +159,7 @@ def judged_page(
     judged: Sequence[JudgedSeries],
     heading: Callable[[JudgedSeries], str],
     sentences: Callable[[JudgedSeries], list[str]],
+    sharing: str,
 ) -> str:
     """The whole page; every text in it is escaped, and nothing is loaded from elsewhere."""
     ordered = sorted(judged, key=lambda one: not one.alarms)
@@ -166,7 +167,9 @@ def judged_page(
         (heading(one), sentences(one) or ["no change"], _plot(one) if n < _MOST_PLOTS else None)
         for n, one in enumerate(ordered)
     ]
-    return environment().get_template("judged.html").render(series=shown, source=held)
+    return (
+        environment().get_template("judged.html").render(series=shown, sharing=sharing, source=held)
+    )
 
 
 def _plot(one: JudgedSeries) -> Picture | None:

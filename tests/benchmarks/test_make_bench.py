@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import factors, judge, judge_layout, plots, search
+from benchmarks import factors, judge, judge_layout, many_series, plots, search, suites
 from benchmarks.freebsd_sized import make_freebsd_sized, svn_number
 from benchmarks.search_grid import BUILD_NOISES, LENGTHS, STEPS_IN_NOISES
 from benchmarks.search_lab import Lab
@@ -43,6 +43,15 @@ def test_intervals_of_factors_hold_the_truth_where_kernels_have_several_images()
     world = factors.WORLDS["2 x 2, three images each"]
     found = [one.holds for seed in range(100) for one in factors.held(world, seed)]
     assert found.count(True) / len(found) > 0.91
+
+
+def test_series_that_fall_together_are_found_at_once_beside_calm_ones():
+    assert many_series.delays(many_series.QUIET, 0.8, 30, 1) == [0] * many_series.CHANGED
+
+
+def test_a_suite_compared_with_itself_runs_until_its_limit():
+    found = suites.table("runs vary", 1)
+    assert (found.worse, found.better, found.runs) == (0, 0, 40)
 
 
 def test_the_plain_field_has_no_gaps():

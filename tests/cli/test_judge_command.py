@@ -54,6 +54,18 @@ def test_nothing_is_told_of_noise(tmp_path, capsys):
     assert (status, told["series"][0]["changes"]) == (1, [])
 
 
+def test_several_series_say_that_they_share_the_false_alarms(tmp_path, capsys):
+    path = tmp_path / "times.csv"
+    rows = [f"c{n},{name},{1 + n % 3 / 100}" for name in "abc" for n in range(20)]
+    path.write_text("\n".join(["commit,series,value", *rows]))
+    shared = "3 series share one false alarm in 1,000 revisions"
+    assert main([str(path), "--html", str(tmp_path / "page.html")]) == 1
+    assert capsys.readouterr().out.endswith(f"\n\n{shared}\n")
+    assert shared in (tmp_path / "page.html").read_text()
+    main([str(path), "--metric", "a"])
+    assert "share" not in capsys.readouterr().out
+
+
 def test_a_gate_fails_on_a_regression_alone(tmp_path, capsys):
     slower, faster = tmp_path / "slower.csv", tmp_path / "faster.csv"
     slower.write_text(table(0.08))

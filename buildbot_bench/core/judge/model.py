@@ -21,8 +21,9 @@ class JudgePolicy:
 
     `confidence` (percent, one of ministat's) is for the t-tests that are printed, `min_effect`
     the smallest change, as a fraction, that somebody wants to hear of. `false_alarms_per_1000`
-    commits is shared by `series` many (testbed, workload). An alarm stands on `fresh` boots of
-    each side, measured after the suspicion arose. `images` is False when no second image of a
+    commits is shared by `series` many (testbed, workload), of which `together` raise an alarm at
+    one commit (see `shared`). An alarm stands on `fresh` boots of each side, measured after the
+    suspicion arose. `images` is False when no second image of a
     revision can be made. `higher_is_better` None: as the sample's metric says. `corroborated`: in
     which directions the same workload on another testbed raised an alarm for some of the same
     commits; only a change in one of them needs less evidence. (Not another workload of this
@@ -35,6 +36,7 @@ class JudgePolicy:
     higher_is_better: bool | None = None
     false_alarms_per_1000: float = 1.0
     series: int = 3
+    together: int = 1
     fresh: int = 5
     images: bool = True
     corroborated: frozenset[Direction] = frozenset()
@@ -46,10 +48,10 @@ class JudgePolicy:
             raise UsageError(
                 f"min_effect is {self.min_effect}", hint="give a fraction, 0.02 for two percent"
             )
-        if min(self.false_alarms_per_1000, self.series, self.fresh) <= 0:
+        if min(self.false_alarms_per_1000, self.series, self.together, self.fresh) <= 0:
             raise UsageError(
                 f"false_alarms_per_1000 is {self.false_alarms_per_1000}, series {self.series}, "
-                f"fresh {self.fresh}",
+                f"together {self.together}, fresh {self.fresh}",
                 hint="each must be above zero",
             )
 
@@ -60,7 +62,7 @@ class JudgePolicy:
         A change seen elsewhere is as likely as not here, instead of once in 200 commits; a
         caller that weighs one keeps its own direction alone (`towards`).
         """
-        needed = 1000.0 * self.series / self.false_alarms_per_1000
+        needed = 1000.0 * self.series / (self.together * self.false_alarms_per_1000)
         return max(needed * constants.CHANGES_PER_COMMIT, 1.0) if self.corroborated else needed
 
     def towards(self, direction: Direction) -> JudgePolicy:

@@ -7,9 +7,11 @@ revisions do not show.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from graphlib import CycleError, TopologicalSorter
 from statistics import median
+from types import MappingProxyType
 
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.judge.decide import judge
@@ -23,6 +25,7 @@ from buildbot_bench.core.judge.model import (
     Verdict,
     settled_by,
 )
+from buildbot_bench.core.judge.shared import judge_together
 from buildbot_bench.core.metric import Metric
 from buildbot_bench.core.model.learn import learn
 from buildbot_bench.core.sample import Iteration, Sample
@@ -93,34 +96,85 @@ class JudgedSeries:
 
 
 def judge_recorded(
-    series: Recorded, policy: JudgePolicy, earlier: Sequence[Judged] = ()
-) -> Iterator[Judged]:
-    """The verdict on each revision but the first, in their order, after those that are known.
+    series: Sequence[Recorded],
+    policy: JudgePolicy,
+    earlier: Mapping[int, Sequence[Judged]] = MappingProxyType({}),
+) -> Iterator[tuple[int, Judged]]:
+    """The verdict on each revision but the first, in their order, of each series by its number.
 
-    A suspicion that stays one wants more revisions than the series has.
+    Series that have a revision are judged together there (`shared`). `earlier` verdicts of each
+    series are given again. A suspicion that stays one wants more revisions than the series has.
     """
-    usual = median(len(point.values) for point in series.points) if series.points else 1
-    # Where each revision was measured as often as the judge asks, its own values are enough.
-    fresh = policy.fresh - (1 < policy.fresh <= usual)
-    policy = replace(policy, fresh=fresh, item=ItemUnderTest.COMMAND)
-    samples = [
-        Sample(
-            label=point.label,
-            position=place,
-            metric=series.metric,
-            iterations=tuple(Iteration(value=value) for value in point.values),
+    courses = [_Course(one, policy, earlier.get(number, ())) for number, one in enumerate(series)]
+    for at in _revisions(series):
+        due = [number for number, place in at.items() if place == courses[number].place]
+
+        def judged(number: int, together: int) -> Verdict:
+            return courses[number].judge(together).verdict
+
+        for number in judge_together(due, judged):
+            yield number, courses[number].keep()
+
+
+class _Course:
+    """A series while it is judged, revision by revision; `place` is the next one's."""
+
+    def __init__(self, series: Recorded, policy: JudgePolicy, earlier: Sequence[Judged]) -> None:
+        usual = median(len(point.values) for point in series.points) if series.points else 1
+        # Where each revision was measured as often as the judge asks, its own values are enough.
+        fresh = policy.fresh - (1 < policy.fresh <= usual)
+        self._policy = replace(policy, fresh=fresh, item=ItemUnderTest.COMMAND)
+        self._samples = [
+            Sample(
+                label=point.label,
+                position=place,
+                metric=series.metric,
+                iterations=tuple(Iteration(value=value) for value in point.values),
+            )
+            for place, point in enumerate(series.points)
+        ]
+        self._settled: list[Settled] = []
+        self._earlier = {one.place: one for one in earlier}
+        self._last: Judged | None = None
+        self.place = 1
+
+    def judge(self, together: int) -> Judged:
+        """The verdict on the next revision, if so many series raise an alarm there."""
+        policy = replace(self._policy, together=together)
+        self._last = self._earlier.get(self.place) or _judge_one(
+            self._samples, self.place, policy, self._settled
         )
-        for place, point in enumerate(series.points)
-    ]
-    least = policy.min_effect
-    settled = [one for known in earlier if (one := settled_by(known.verdict, known.last, least))]
-    place = earlier[-1].last + 1 if earlier else 1
-    while place < len(samples):
-        judged = _judge_one(samples, place, policy, settled)
-        if one := settled_by(judged.verdict, judged.last, least):
-            settled.append(one)
-        place = judged.last + 1
-        yield judged
+        return self._last
+
+    def keep(self) -> Judged:
+        """The last verdict, which stays."""
+        last = self._last or self.judge(1)
+        if one := settled_by(last.verdict, last.last, self._policy.min_effect):
+            self._settled.append(one)
+        self.place = last.last + 1
+        return last
+
+
+def _revisions(series: Sequence[Recorded]) -> Iterator[Mapping[int, int]]:
+    """The place of each revision in the series that have it, by the series' number.
+
+    Where series contradict each other in the order of revisions, each has its own ones.
+    """
+    after: dict[str, set[str]] = {}
+    at: dict[str, dict[int, int]] = {}
+    for number, one in enumerate(series):
+        labels = [point.label for point in one.points]
+        for place, label in enumerate(labels):
+            after.setdefault(label, set()).update(labels[place - 1 : place])
+            at.setdefault(label, {})[number] = place
+    try:
+        ordered = tuple(TopologicalSorter(after).static_order())
+    except CycleError:
+        yield from (
+            {number: place} for number, one in enumerate(series) for place in range(len(one.points))
+        )
+    else:
+        yield from (at[label] for label in ordered)
 
 
 def final(judged: Sequence[Judged], length: int) -> Sequence[Judged]:

@@ -1,16 +1,26 @@
-"""The structure that the noise has: spells of slow runs, a lab that drifts, two speeds of boots."""
+"""The structure that the noise has: cold starts, spells, a lab that drifts, two speeds of boots."""
 
-from math import expm1
+from math import expm1, sqrt
 
-from buildbot_bench.core.figures import size
+import numpy as np
+from scipy.special import stdtr
+
+from buildbot_bench.core.figures import percent, size
 from buildbot_bench.core.search.inference import AveragedPosterior
 from buildbot_bench.core.search.posterior import Posterior
+from buildbot_bench.core.search.readings import Readings
 
+# Of Student's t: how rarely first boots of the same level look cold. Chosen: it is read at every
+# look, and a wrong remedy costs a person's time.
+_COLD = 0.0005
+_FEWEST = 4  # images with a first boot and others; of fewer one that went wrong decides
 _BELIEVED = 0.5  # a probability: rather this structure than none
 
 
 def structure(posterior: AveragedPosterior) -> str:
     """Return a sentence that says what structure the noise has and what helps; '' for none."""
+    if cold := _of_cold_starts(posterior.readings):
+        return cold
     drifting = [one for one in posterior.models if one.drift]
     if sum(one.weight for one in drifting) > _BELIEVED:
         return _of_drift(max(drifting, key=lambda one: one.weight))
@@ -18,6 +28,29 @@ def structure(posterior: AveragedPosterior) -> str:
     if sum(one.weight for one in of_modes) > _BELIEVED:
         return _of_modes(max(of_modes, key=lambda one: one.weight))
     return ""
+
+
+def _of_cold_starts(readings: Readings) -> str:
+    """Say how far first boots of images lie off their further ones; '' if they do not, surely.
+
+    Each image is a pair, so that neither levels nor layout matter; a paired Student's t over them.
+    """
+    several = readings.boots_of_image > 1
+    first = readings.first_of_image[several]
+    timed = readings.at_s[first] < readings.at_s[first + 1]  # else nobody knows which was first
+    first, boots = first[timed], readings.boots_of_image[several][timed]
+    if len(first) < _FEWEST:
+        return ""
+    values = readings.values
+    further = [np.median(values[k + 1 : k + n]) for k, n in zip(first, boots, strict=True)]
+    off = values[first] - np.array(further)
+    error = max(float(off.std(ddof=1)) / sqrt(len(off)), float(np.finfo(float).tiny))
+    if float(stdtr(len(off) - 1, -abs(off.mean()) / error)) > _COLD:
+        return ""
+    return (
+        f"the first run of a build lies {percent(expm1(float(np.median(off))))} off its further "
+        "ones; a run before it that does not count (a warm-up) would take fewer"
+    )
 
 
 def _of_drift(likeliest: Posterior) -> str:

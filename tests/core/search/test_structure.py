@@ -50,6 +50,30 @@ def test_two_speeds_of_boots_are_told():
     assert "two speeds" in told
 
 
+def first_of_builds(cold: float, *, timed: bool = True) -> str:
+    """What is said of eight builds of three runs each, of which the first ones are off."""
+    rng = np.random.default_rng(3)
+    rows = tuple(
+        Measurement(
+            position=16 * (image % 2),
+            image=image // 2,
+            value=float(np.exp(rng.normal(0, 0.01) + (cold if boot == 0 else 0.0))),
+            at_s=60.0 * (3 * image + boot) * timed,
+        )
+        for image in range(8)
+        for boot in range(3)
+    )
+    return noise_structure(16, Evidence(measurements=rows), COSTS, POLICY)
+
+
+def test_cold_first_runs_of_builds_are_told_with_their_size_and_a_remedy():
+    told = first_of_builds(-0.05)
+    assert told.startswith("the first run of a build lies -4.")
+    assert "warm-up" in told
+    assert "warm-up" not in first_of_builds(0.0)
+    assert "the first run" not in first_of_builds(-0.05, timed=False)
+
+
 @pytest.mark.parametrize("policy", [SHARED, POLICY])
 def test_nothing_is_said_of_independent_noise(policy):
     values = np.random.default_rng(4).normal(0, 0.02, 120)
