@@ -28,7 +28,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater, react
 from twisted.internet.threads import deferToThread
 
-from benchmarks.many_labs import TESTBEDS, Size, make_repositories, workflow
+from benchmarks.many_labs import Size, make_repositories, workflow
 from benchmarks.many_rows import fill
 from buildbot_bench.api.states import ProbeState
 from buildbot_bench.plugin.broker.scheduler import RECONCILE_S, Cycle
@@ -39,7 +39,10 @@ from buildbot_bench.plugin.pages.histories import Histories
 from buildbot_bench.workflow.load import load
 from tests.fakes.master import FakeMaster, Request
 
-SIZES = (Size(commits=1000, searches=10), Size(commits=10_000, searches=100))
+SIZES = (
+    Size(commits=1000, searches=10, ended=100),
+    Size(commits=10_000, searches=100, ended=1000),
+)
 GOALS = {"idle_ms": 100.0, "memory_mib": 400.0}
 IDLE_CYCLES = 7
 # The plan of a search takes less, but on a busy machine.
@@ -54,7 +57,8 @@ T = TypeVar("T")
 def main(argv: list[str] | None = None) -> int:
     """Print a table; 1 when a goal is missed at the larger size."""
     if argv:
-        _run(Path(argv[0]), Size(commits=int(argv[1]), searches=int(argv[2])))
+        searches = int(argv[2])
+        _run(Path(argv[0]), Size(commits=int(argv[1]), searches=searches, ended=10 * searches))
         return 0
     found = [_apart(size) for size in SIZES]
     _OUT.mkdir(exist_ok=True)
@@ -89,12 +93,12 @@ async def _tell(home: Path) -> None:
 
 def _make(home: Path, size: Size) -> None:
     make_repositories(home, size)
-    (home / "bench.yml").write_text(workflow(home))
+    (home / "bench.yml").write_text(workflow(home, size))
     with _engine(home).begin() as connection:
         take_write_lock(connection)
         upgrade(connection)
         Model.metadata.create_all(connection)
-        builders = [{"name": f"bench/{name}", "name_hash": name} for name in TESTBEDS]
+        builders = [{"name": f"bench/{name}", "name_hash": name} for name in size.testbeds]
         connection.execute(sa.insert(Model.builders), builders)
         fill(connection, home, size)
 
@@ -124,7 +128,7 @@ class ThreadPool:
 
 async def _measure(home: Path) -> Figures:
     pool = ThreadPool(_engine(home))
-    farm = _farm(home, pool)
+    farm = farm_in(home, home / "bench.yml", pool)
     await farm.mirroring.refresh()
     cycle = Cycle(farm=farm, scheduler=farm.master)
 
@@ -179,7 +183,8 @@ def _calculators() -> Iterator[int]:
                 yield int(name.split()[0])
 
 
-def _farm(home: Path, pool: ThreadPool) -> Farm:
+def farm_in(home: Path, file: Path, pool: ThreadPool) -> Farm:
+    """A farm on tables that are there; Buildbot's master is a stand-in."""
     master: Any = FakeMaster(basedir=home, pool=pool)
     with pool.engine.connect() as connection:
         for number in connection.execute(sa.select(Model.buildrequests.c.id)).scalars():
@@ -193,7 +198,7 @@ def _farm(home: Path, pool: ThreadPool) -> Farm:
                 properties={},
             )
             master.requests.append(request)
-    farm = Farm(workflow=load(home / "bench.yml"), master=master)
+    farm = Farm(workflow=load(file), master=master)
     service = SimpleNamespace(farm=farm, histories=Histories())
     master.service_manager.namedServices[SERVICE_NAME] = service
     return farm

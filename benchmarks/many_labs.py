@@ -1,4 +1,7 @@
-"""A farm of 50 testbeds, 20 workloads, 5 branches and 2 repositories: bench.yml and git."""
+"""A farm of many testbeds and workloads, 5 branches and 2 repositories: bench.yml and git.
+
+At its largest it has 50 testbeds and 20 workloads.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,15 +14,31 @@ TESTBEDS = tuple(f"bed-{number:02}" for number in range(50))
 WORKLOADS = tuple(f"load-{number:02}" for number in range(20))
 STABLE = ("stable/12", "stable/13", "stable/14")
 FORK = "fork:main"
-_GROUPS = 10  # jobs: five testbeds each, which measure two workloads each
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Size:
-    """`commits` of all branches together; a probe for each of them on each series."""
+    """`commits` of all branches together; a probe for each of them on each series.
+
+    So many `searches` are open, and `ended` ended. There are `groups` of five testbeds, which
+    measure two workloads each: ten series.
+    """
 
     commits: int
     searches: int
+    ended: int
+    groups: int = 10
+
+    @property
+    def testbeds(self) -> Sequence[str]:
+        """Their names."""
+        return TESTBEDS[: 5 * self.groups]
+
+    @property
+    def series(self) -> list[tuple[str, str]]:
+        """Each testbed with its two workloads."""
+        groups = map(_group, range(self.groups))
+        return [one for testbeds, workloads in groups for one in product(testbeds, workloads)]
 
     @property
     def of_main(self) -> int:
@@ -32,21 +51,17 @@ class Size:
         return self.commits // 24
 
 
-def series() -> list[tuple[str, str]]:
-    """Each testbed with its two workloads."""
-    groups = map(_group, range(_GROUPS))
-    return [one for testbeds, workloads in groups for one in product(testbeds, workloads)]
-
-
 def _group(number: int) -> tuple[Sequence[str], Sequence[str]]:
     """Five testbeds and the two workloads that they measure."""
     return TESTBEDS[5 * number : 5 * number + 5], WORKLOADS[2 * number : 2 * number + 2]
 
 
-def workflow(home: Path) -> str:
+def workflow(home: Path, size: Size) -> str:
     """The bench.yml of such a farm, whose repositories lie in a directory."""
-    testbeds = "\n".join(f"  {name}: {{worker: {name}, boot: 60s, run: 30s}}" for name in TESTBEDS)
-    groups = [_group(number) for number in range(_GROUPS)]
+    testbeds = "\n".join(
+        f"  {name}: {{worker: {name}, boot: 60s, run: 30s}}" for name in size.testbeds
+    )
+    groups = [_group(number) for number in range(size.groups)]
     jobs = "\n".join(
         f"  bench-{number}:\n"
         "    needs: kernel\n"

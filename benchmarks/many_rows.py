@@ -1,8 +1,10 @@
 """The rows of a farm of many testbeds, written straight into its tables.
 
 Each series has measured each commit, most of which changed nothing. Each of the open searches
-waits for a boot.
+waits for a boot. `Past` says what the kernels and the labs were meanwhile.
 """
+
+from __future__ import annotations
 
 import random
 import subprocess
@@ -16,11 +18,12 @@ import sqlalchemy as sa
 from buildbot.db.model import Model
 
 from benchmarks.long_life import START_S, Row
-from benchmarks.many_labs import FORK, STABLE, Size, series
+from benchmarks.many_labs import FORK, STABLE, Size
 from buildbot_bench.core.branches import name_in_repository, repository_of
 from buildbot_bench.core.report.stated import NOTHING_STATED
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.plugin.db.schema import (
+    ARTEFACT,
     BRANCH,
     COMMIT,
     IMAGE,
@@ -31,11 +34,46 @@ from buildbot_bench.plugin.db.schema import (
 )
 
 BOOTS = 2
-_CLOSED_EACH = 10  # for each open search so many that ended
-_RANGE = 128
+RANGE, CULPRIT = 128, 61  # of a search: its commits, and which of them it found
 _JUDGED_EACH = 50
 _CHUNK = 20_000
-_MINUTE_S = 60.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Past:
+    """What happened meanwhile: a commit each `between_s`, and nothing else."""
+
+    began_s: float = START_S
+    between_s: float = 60.0
+    log: str = ""
+
+    def kernel(self, number: int) -> tuple[str, int | None]:
+        """The digest of a commit's artefact and its size, None where none is kept."""
+        return f"{number:064x}", None
+
+    def level(self, testbed: str, workload: str, one: Commit) -> float:
+        """The level of a series at a commit, as a fraction of what it was at first."""
+        del testbed, workload, one
+        return 1.0
+
+    def epoch(self, testbed: str, one: Commit) -> str:
+        """The testbed's epoch when the commit was measured."""
+        del testbed, one
+        return "1"
+
+    def is_judged(self, one: Commit) -> bool:
+        """Whether the judge looked at the commit's samples."""
+        del one
+        return True
+
+    def effect(self, search: int) -> float:
+        """The effect of the culprit of a search that ended."""
+        del search
+        return -0.1
+
+    def at_s(self, number: int) -> float:
+        """When a commit came, and was built and measured."""
+        return self.began_s + number * self.between_s
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,14 +84,13 @@ class Commit:
     sha: str
     position: int
     number: int
-
-    @property
-    def at_s(self) -> float:
-        """When it came, and was built and measured."""
-        return START_S + self.number * _MINUTE_S
+    at_s: float
 
 
-def fill(connection: sa.Connection, home: Path, size: Size) -> None:
+NOTHING_HAPPENED = Past()
+
+
+def fill(connection: sa.Connection, home: Path, size: Size, past: Past = NOTHING_HAPPENED) -> None:
     """Insert all that the farm did until now, in its tables and in Buildbot's."""
     lines = {branch: _line(home, branch) for branch in ("main", *STABLE, FORK)}
     own = dict(_own(lines))
@@ -65,12 +102,14 @@ def fill(connection: sa.Connection, home: Path, size: Size) -> None:
             for name in lines
         ],
     )
-    commits = list(_numbered(own, forks))
+    commits = list(_numbered(own, forks, past))
     connection.execute(sa.insert(COMMIT), [_commit(one) for one in commits])
-    connection.execute(sa.insert(IMAGE), [_image(one) for one in commits])
-    _measure(connection, commits)
-    _judge(connection, [one for one in commits if one.branch == "main"])
-    _search(connection, lines["main"], size, first_probe=len(commits) * len(series()) + 1)
+    connection.execute(sa.insert(IMAGE), [_image(one, past) for one in commits])
+    if kept := [row for one in commits if (row := _artefact(one, past))]:
+        connection.execute(sa.insert(ARTEFACT), kept)
+    _measure(connection, commits, size, past)
+    _judge(connection, [one for one in commits if one.branch == "main"], size)
+    _search(connection, lines["main"], size, past, len(commits) * len(size.series) + 1)
 
 
 def _line(home: Path, branch: str) -> list[str]:
@@ -87,12 +126,13 @@ def _own(lines: dict[str, list[str]]) -> Iterator[tuple[str, list[str]]]:
         yield branch, line if alone else [sha for sha in line if sha not in main]
 
 
-def _numbered(own: dict[str, list[str]], forks: dict[str, int]) -> Iterator[Commit]:
+def _numbered(own: dict[str, list[str]], forks: dict[str, int], past: Past) -> Iterator[Commit]:
     number = 0
     for branch, shas in own.items():
         for position, sha in enumerate(shas, start=forks[branch] + 1):
             number += 1
-            yield Commit(branch=branch, sha=sha, position=position, number=number)
+            at_s = past.at_s(number)
+            yield Commit(branch=branch, sha=sha, position=position, number=number, at_s=at_s)
 
 
 def _commit(one: Commit) -> Row:
@@ -108,7 +148,13 @@ def _commit(one: Commit) -> Row:
     }
 
 
-def _image(one: Commit) -> Row:
+def _artefact(one: Commit, past: Past) -> Row | None:
+    digest, size = past.kernel(one.number)
+    return size and {"digest": digest, "size": size, "stored_at": one.at_s}
+
+
+def _image(one: Commit, past: Past) -> Row:
+    digest, size = past.kernel(one.number)
     return {
         "id": one.number,
         "sha": one.sha,
@@ -117,7 +163,8 @@ def _image(one: Commit) -> Row:
         "position": one.position,
         "label": f"n{one.position}",
         "state": "built",
-        "digest": f"{one.number:064x}",
+        "digest": digest,
+        "size": size,
         "branch": one.branch,
         "repository": repository_of(one.branch),
         "created_at": one.at_s,
@@ -126,19 +173,25 @@ def _image(one: Commit) -> Row:
     }
 
 
-def _measure(connection: sa.Connection, commits: Sequence[Commit]) -> None:
+def _measure(connection: sa.Connection, commits: Sequence[Commit], size: Size, past: Past) -> None:
     """Boots vary by 0.8 %, images by 1 %."""
     chance = random.Random(1)
     probes: list[Row] = []
+    boots: list[Row] = []
     number = 0
     for one in commits:
-        for testbed, workload in series():
+        for testbed, workload in size.series:
             number += 1
-            probes.append(_probe(number, one, testbed, workload))
+            told = {"epoch": past.epoch(testbed, one), "judged": past.is_judged(one)}
+            probes.append(_probe(number, one, testbed, workload, **told))
+            image = 1e6 * past.level(testbed, workload, one) * chance.gauss(1, 0.01)
+            values = [image * chance.gauss(1, 0.008) for _ in range(BOOTS)]
+            boots += _iterations(probes[-1], values, past.log)
         if len(probes) >= _CHUNK or one is commits[-1]:
             connection.execute(sa.insert(PROBE), probes)
-            connection.execute(sa.insert(ITERATION), list(_iterations(probes, chance)))
+            connection.execute(sa.insert(ITERATION), boots)
             probes.clear()
+            boots.clear()
 
 
 def _probe(number: int, one: Commit, testbed: str, workload: str, **columns: Any) -> Row:
@@ -164,28 +217,26 @@ def _probe(number: int, one: Commit, testbed: str, workload: str, **columns: Any
     } | columns
 
 
-def _iterations(probes: Sequence[Row], chance: random.Random) -> Iterator[Row]:
-    for probe in probes:
-        image = 1e6 * chance.gauss(1, 0.01)
-        for ordinal in range(BOOTS):
-            yield {
-                "probe_id": probe["id"],
-                "image_id": probe["image_id"],
-                "testbed": probe["testbed"],
-                "workload": probe["workload"],
-                "epoch": "1",
-                "ordinal": ordinal,
-                "unit": "pps",
-                "is_primary": True,
-                "value": image * chance.gauss(1, 0.008),
-                "at_s": probe["ended_at"] + ordinal,
-                "duration_s": 95.0,
-                "facts": {},
-                "log": "",
-            }
+def _iterations(probe: Row, values: Sequence[float], log: str) -> Iterator[Row]:
+    for ordinal, value in enumerate(values):
+        yield {
+            "probe_id": probe["id"],
+            "image_id": probe["image_id"],
+            "testbed": probe["testbed"],
+            "workload": probe["workload"],
+            "epoch": probe["epoch"],
+            "ordinal": ordinal,
+            "unit": "pps",
+            "is_primary": True,
+            "value": value,
+            "at_s": probe["ended_at"] + ordinal,
+            "duration_s": 95.0,
+            "facts": {},
+            "log": log,
+        }
 
 
-def _judge(connection: sa.Connection, commits: Sequence[Commit]) -> None:
+def _judge(connection: sa.Connection, commits: Sequence[Commit], size: Size) -> None:
     """A verdict now and then, of which each tenth is an improvement."""
     rows = [
         {
@@ -205,25 +256,31 @@ def _judge(connection: sa.Connection, commits: Sequence[Commit]) -> None:
         }
         for nth, (old, new) in enumerate(pairwise(commits))
         if nth % _JUDGED_EACH == 0
-        for place, (testbed, workload) in enumerate(series())
+        for place, (testbed, workload) in enumerate(size.series)
     ]
     connection.execute(sa.insert(JUDGEMENT), rows)
 
 
-def _search(connection: sa.Connection, main: Sequence[str], size: Size, first_probe: int) -> None:
+def searched(size: Size, last: int, number: int) -> tuple[tuple[str, str], int]:
+    """The series of a search, by its number, and the new end of its range on a main of `last`."""
+    share = number * last // (2 * (size.ended + size.searches))
+    return size.series[number % len(size.series)], max(last - share, RANGE + 1)
+
+
+def _search(
+    connection: sa.Connection, main: Sequence[str], size: Size, past: Past, first_probe: int
+) -> None:
     """Those that ended, and those that wait for a boot; the commits of all series wait, too."""
-    last, every = len(main), series()
-    ended = _CLOSED_EACH * size.searches
-    rows = []
-    for number in range(1, ended + size.searches + 1):
-        new = max(last - number * last // (2 * (ended + size.searches)), _RANGE + 1)
-        rows.append(_search_row(number, main, new, every[number % len(every)], number <= ended))
+    ended = size.ended
+    rows = [_search_row(number, main, size, past) for number in range(1, ended + size.searches + 1)]
     connection.execute(sa.insert(SEARCH), rows)
+    if not size.searches:
+        return
     brids = _requests(connection, [row["testbed"] for row in rows[ended:]])
     waiting = [
         _probe(
             first_probe + nth,
-            Commit(branch="main", sha="", position=0, number=row["new_position"] - _RANGE // 2),
+            _middle(row["new_position"] - RANGE // 2, past),
             row["testbed"],
             row["workload"],
             key=f"load-search:{row['id']}",
@@ -242,15 +299,20 @@ def _search(connection: sa.Connection, main: Sequence[str], size: Size, first_pr
     connection.execute(sa.insert(PROBE), waiting)
 
 
-_STEP = Step(old=60, new=61, effect=-0.1, low=-0.11, high=-0.09, probability=0.995)
-_FOUND = Answer(steps=(_STEP,), reproduced=True, unresolved=(), reason="located")
+def _middle(number: int, past: Past) -> Commit:
+    return Commit(branch="main", sha="", position=0, number=number, at_s=past.at_s(number))
 
 
-def _search_row(
-    number: int, main: Sequence[str], new: int, one: tuple[str, str], has_ended: bool
-) -> Row:
-    testbed, workload = one
-    at_s = START_S + new * _MINUTE_S
+def _found(effect: float) -> Answer:
+    sides = {"old": CULPRIT - 1, "new": CULPRIT}
+    step = Step(**sides, effect=effect, low=effect - 0.01, high=effect + 0.01, probability=0.995)
+    return Answer(steps=(step,), reproduced=True, unresolved=(), reason="located")
+
+
+def _search_row(number: int, main: Sequence[str], size: Size, past: Past) -> Row:
+    (testbed, workload), new = searched(size, len(main), number)
+    has_ended = number <= size.ended
+    at_s, effect = past.at_s(new), past.effect(number)
     return {
         "id": number,
         "key": f"load:{number}",
@@ -258,17 +320,17 @@ def _search_row(
         "testbed": testbed,
         "workload": workload,
         "unit": "pps",
-        "old_sha": main[new - _RANGE - 1],
-        "old_position": new - _RANGE,
+        "old_sha": main[new - RANGE - 1],
+        "old_position": new - RANGE,
         "new_sha": main[new - 1],
         "new_position": new,
-        "claimed": -0.1,
+        "claimed": effect,
         "min_effect": 0.02,
         "error": 0.01,
         "reason": "alarm",
         "requester": "",
         "state": "found" if has_ended else "running",
-        "answer": _FOUND if has_ended else None,
+        "answer": _found(effect) if has_ended else None,
         "stated": NOTHING_STATED if has_ended else None,
         "created_at": at_s,
         "ended_at": at_s if has_ended else None,

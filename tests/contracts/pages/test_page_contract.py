@@ -26,7 +26,7 @@ from tests.contracts.pages.named import (
     programs,
     targets,
 )
-from tests.databases import sqlite_engine
+from tests.databases import DATABASES, sqlite_engine
 from tests.fakes.database import DirectPool
 from tests.fakes.served import API, PAGES, Answered, ServedFarm
 
@@ -68,6 +68,7 @@ async def test_the_tables_hold_rows_of_each_kind_in_each_state(served, engine):
     assert missing == []
 
 
+@pytest.mark.parametrize("database", [*DATABASES, "stored"])
 async def test_whatever_there_is_is_answered(served, there):
     farm = await served()
     known = there()

@@ -5,7 +5,6 @@ from types import SimpleNamespace
 
 import pytest
 import sqlalchemy as sa
-from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 
@@ -15,7 +14,11 @@ from buildbot_bench.plugin.db.rows import NewCommit
 from buildbot_bench.plugin.db.schema import METADATA
 from buildbot_bench.plugin.db.sql import VERSION_TABLE, take_write_lock, upgrade
 from buildbot_bench.plugin.db.store import BenchStore
+from buildbot_bench.plugin.db.watch import watched
+from tests.databases import COUNTS
 from tests.fakes.database import DirectPool
+from tests.fakes.second_revision import second_revision
+from tests.stored_tables import ANEW, STORED, restore
 
 MASTERS = 3
 
@@ -118,37 +121,39 @@ def test_no_row_vanishes_with_another():
     assert {key.ondelete for key in keys} == {None}
 
 
-SECOND = """
-import sqlalchemy as sa
-from alembic import op
-
-revision, down_revision = "second", {first!r}
-
-
-def upgrade():
-    with op.batch_alter_table("bench_commit") as table:
-        table.add_column(sa.Column("seen", sa.Integer, server_default="7"))
-"""
+def everything(engine: sa.Engine) -> dict[str, list[dict[str, object]]]:
+    """All rows, as the product's own columns read them."""
+    with engine.connect() as conn:
+        return {
+            one.name: [dict(row) for row in conn.execute(sa.select(one).order_by("id")).mappings()]
+            for one in METADATA.sorted_tables
+            if one.name != COUNTS
+        }
 
 
-async def test_a_second_revision_keeps_every_row(empty, tmp_path):
-    await BenchStore(DirectPool(empty)).upgrade()
-    commit = NewCommit(sha="a" * 40, position=1, subject="First")
-    await BenchStore(DirectPool(empty)).add_commits("main", [commit])
+@pytest.mark.parametrize("file", sorted(STORED.glob("*.sql.gz")), ids=lambda file: file.name)
+async def test_what_a_release_stored_outlives_the_next_revision(file, empty, tmp_path):
+    restore(file, empty, tmp_path / "stored.sqlite")
+    store = BenchStore(DirectPool(empty))
+    await store.upgrade()
     with empty.connect() as conn:
-        first = sql.version_of(conn)
-    (tmp_path / "v2.py").write_text(SECOND.format(first=first))
-    config = sql._config()
-    config.set_main_option("version_locations", f"{sql._MIGRATIONS}/versions:{tmp_path}")
-    with empty.begin() as conn:
-        take_write_lock(conn)
-        config.attributes["connection"] = conn
-        command.upgrade(config, "head")
+        context = MigrationContext.configure(conn, opts={"version_table": VERSION_TABLE})
+        assert compare_metadata(context, METADATA) == [], ANEW
+    before = everything(empty)
+    assert [name for name, rows in before.items() if not rows] == []
+    with second_revision(tmp_path / "versions"):
+        await store.upgrade()
+        assert is_current(empty)
+        assert everything(empty) == before
+        with empty.connect() as conn:
+            assert watched(conn) >= set(METADATA.tables) - {COUNTS, "bench_lease"}
+        commit = NewCommit(sha="a" * 40, position=50, subject="The first one since")
+        await store.add_commits("main", [commit])
     with empty.connect() as conn:
-        kept = conn.execute(sa.text("SELECT subject, seen FROM bench_commit")).all()
-    assert kept == [("First", 7)]
+        seen = conn.execute(sa.text("SELECT seen FROM bench_commit")).scalars().all()
+    assert seen == [7] * (len(before["bench_commit"]) + 1)
     with pytest.raises(UsageError, match=r"second.*newer buildbot-bench"):
-        await BenchStore(DirectPool(empty)).upgrade()
+        await store.upgrade()
 
 
 @pytest.mark.parametrize("version", ["0001", "0029", "first_0123456789ab"])
