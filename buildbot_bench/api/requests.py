@@ -33,7 +33,8 @@ class SearchQuestion:
 
     `min_effect` is a fraction of the old level, `error` how often the answer may be wrong. The
     commit `with_` is applied to each revision that it fits and that lacks it, and each
-    NAME=VALUE of `tunables` is set before the traffic.
+    NAME=VALUE of `tunables` is set before the traffic. `value` names the one, of many values of a
+    run, that is searched.
     """
 
     old: Name
@@ -44,6 +45,7 @@ class SearchQuestion:
     error: Fraction | None = None
     with_: str | None = None
     tunables: tuple[str, ...] = ()
+    value: Name | None = None
     priority: PersonPriority = PersonPriority.NORMAL
 
 

@@ -132,6 +132,7 @@ def _question(given: argparse.Namespace) -> SearchQuestion:
         min_effect=given.min_effect,
         with_=given.fix,
         tunables=tuple(parse_tunable(one).setting for one in given.tunable),
+        value=given.value,
         priority=PersonPriority(given.priority or PersonPriority.NORMAL),
     )
 

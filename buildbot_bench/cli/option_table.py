@@ -82,6 +82,7 @@ BISECT: Sections = {
             many=True,
             scope=START,
         ),
+        Option("--value NAME", "of many values of a run, the one that is searched", scope=START),
         Option("-n --dry-run", "print the forecast and start nothing", scope=START),
         Option("--no-wait", "print the search's number and do not wait for it", scope=START),
         Option("--json", "print the answer as one JSON object"),

@@ -68,7 +68,8 @@ class Measured:
     the first is the primary one. `failure` is set when there is no value, and `log` is then the
     end of the console; else it is the whole logs of all ends of the run, as core.run_logs joins
     them. `facts` are those that only this boot could tell; they go before the job's. `times` are
-    what the clocks say of the run of a command, as RunTimes tells them.
+    what the clocks say of the run of a command, as RunTimes tells them; `named` are its named
+    values, as core.named_values has them.
     """
 
     ordinal: int
@@ -79,6 +80,7 @@ class Measured:
     log: str = ""
     facts: dict[str, str] = field(default_factory=dict)
     times: dict[str, float] = field(default_factory=dict)
+    named: list[Any] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -127,7 +129,7 @@ _KINDS: dict[str, type[Event]] = {
 _NAMES = {kind: name for name, kind in _KINDS.items()}
 _LATER: dict[type[Event], tuple[str, ...]] = {
     Started: ("metrics",),
-    Measured: ("facts", "times"),
+    Measured: ("facts", "times", "named"),
     Profiled: ("packets", "places"),
 }
 

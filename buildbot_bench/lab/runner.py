@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from buildbot_bench.core.errors import BenchError, InfraError, SkippedRevision, UntestableRevision
+from buildbot_bench.core.named_values import wired
 from buildbot_bench.core.run_logs import join_logs, split_logs
 from buildbot_bench.core.wire import Event, Failed, FailureKind, Finished, Measured, Phase
 from buildbot_bench.lab.driver import Blast
@@ -118,5 +119,6 @@ def _iterate(workload: str, dut: Dut, ordinal: int) -> tuple[Measured, BenchErro
         log=log,
         facts=blast.facts,
         times=blast.times.as_json() if blast.times else {},
+        named=wired(blast.named),
     )
     return measured, fault

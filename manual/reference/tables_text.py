@@ -32,6 +32,8 @@ _ROWS = {
     "bench_report": "A mail that is sent once.",
     "bench_search": "A search, and what it found.",
     "bench_share": "What a person asked of a testbed lately.",
+    "bench_value_names": "The names, units and directions of a run's many values, in order.",
+    "bench_values": "All named values of an iteration, packed.",
 }
 
 

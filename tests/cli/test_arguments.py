@@ -156,7 +156,7 @@ def test_help_begins_with_a_screen_of_what_needs_no_farm(main, first, capsys) ->
     ("main", "typed", "told"),
     [
         (bisect_main, ["v1", "v2", "--run", "./a b"], "bench-bisect --local v1 v2 --run './a b'"),
-        (bisect_main, ["--value=wall", "v1", "v2"], "bench-bisect --local --value=wall v1 v2"),
+        (bisect_main, ["--unit=MB/s", "v1", "v2"], "bench-bisect --local --unit=MB/s v1 v2"),
         (compare_main, ["v1", "v2", "--build", "make"], "bench-compare --local v1 v2 --build make"),
     ],
 )

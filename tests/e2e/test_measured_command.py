@@ -1,8 +1,11 @@
 """A farm measures a C project by a command: the commit that costs more is mailed, in its unit.
 
+Another workload prints 300 values, of which a later commit slows one: a search of that finds it.
+
 All is real: master, builder, lab worker, git, make, a compiler, SMTP, and what counts instructions.
 """
 
+import json
 import re
 import shutil
 from collections.abc import Iterator
@@ -11,6 +14,7 @@ from dataclasses import dataclass
 import pytest
 
 from buildbot_bench.demo.generated_history import GeneratedCommit, write_history
+from buildbot_bench.plugin.db.states import ALARMS
 from tests.e2e.inbox import Inbox, flowing
 from tests.e2e.replay_farm import History, ReplayFarm, Shape
 
@@ -21,12 +25,13 @@ pytestmark = [
 ]
 
 PATIENCE_S = 240.0
-FIRST, CULPRIT, LAST = 700000, 700002, 700004
+FIRST, CULPRIT, SLOWS_ONE, LAST = 700000, 700002, 700003, 700004
+VALUES, SLOWED = 300, "BM_parse<37>/512"
 UNIT = "instructions"
 OF_KERNELS = re.compile(r"\b(boot(s|ed)?|kernels?|packets?)\b", re.IGNORECASE)
 MAKEFILE = """\
 all: bench
-\tmkdir -p pack && cp bench words.txt pack && tar -C pack -cf bench.tar bench words.txt
+\tmkdir -p pack && cp bench words.txt suite.sh factor pack && tar -C pack -cf bench.tar .
 bench: main.o sum.o
 \tcc -o bench main.o sum.o
 """
@@ -51,6 +56,18 @@ long sum(const char *text, long size) {{
     return total;
 }}
 """
+SUITE_SH = r"""# As google-benchmark prints it: each time varies by half a percent.
+awk -v seed=$$ -v factor=$(cat factor) 'BEGIN {
+    srand(seed)
+    printf "{\"context\": {\"executable\": \"suite\"}, \"benchmarks\": ["
+    for (n = 0; n < 300; n++) {
+        time = (100 + n) * (1 + 0.01 * (rand() - 0.5)) * (n == 37 ? factor : 1)
+        printf "%s{\"name\": \"BM_parse<%d>/512\", \"run_type\": \"iteration\"", n ? "," : "", n
+        printf ", \"real_time\": %.9g, \"time_unit\": \"ns\"}", time
+    }
+    print "]}"
+}'
+"""
 TESTBED = """\
 [testbeds.runner]
 driver = "command"
@@ -58,6 +75,9 @@ driver = "command"
 run = "./bench words.txt"
 value = "instructions"
 counter = "valgrind"
+[testbeds.runner.workloads.suite]
+run = "sh suite.sh"
+value = "all"
 """
 WORKFLOW = """\
 name: Sums
@@ -82,7 +102,7 @@ jobs:
     runs-on: runner
     strategy:
       matrix:
-        workload: [count]
+        workload: [count, suite]
     iterations: 3
     timeout-minutes: 5
 regression:
@@ -100,9 +120,11 @@ def history(home) -> History:
     commits = []
     for svn in range(FIRST, LAST + 1):
         rounds = 20 if svn < CULPRIT else 21
-        files = {"sum.c": SUM_C.format(number=svn, rounds=rounds)}
+        factor = "1" if svn < SLOWS_ONE else "1.08"
+        files = {"sum.c": SUM_C.format(number=svn, rounds=rounds), "factor": factor}
         if svn == FIRST:
             files |= {"Makefile": MAKEFILE, "main.c": MAIN_C, "words.txt": "words\n" * 1000}
+            files["suite.sh"] = SUITE_SH
         message = f"sum: change {svn}\n"
         commits.append(GeneratedCommit(svn=svn, author="ivan", message=message, files=files))
     return History(path=home / "src", shas=write_history(home / "src", commits))
@@ -148,7 +170,7 @@ def test_the_culprit_is_mailed_in_the_unit_of_the_command(scene: Scene) -> None:
     assert not OF_KERNELS.search(told)
     (search,) = farm.rows("SELECT unit, higher_is_better, state FROM bench_search")
     assert (search["unit"], bool(search["higher_is_better"])) == (UNIT, False)
-    (metric,) = farm.rows("SELECT * FROM bench_metric")
+    (metric,) = farm.rows("SELECT * FROM bench_metric WHERE workload = 'count'")
     assert (metric["unit"], bool(metric["exact"])) == (UNIT, True)
 
 
@@ -160,3 +182,28 @@ def test_the_verdict_and_the_search_are_told_of_runs(scene: Scene) -> None:
     assert not any(OF_KERNELS.search(reason) for reason in reasons)
     (search,) = farm.get("searches")["searches"]
     assert search["nouns"] == {"iteration": "run", "built": "build", "place": "machine"}
+
+
+def test_a_search_of_one_of_many_values_finds_the_commit_that_slowed_it(scene: Scene) -> None:
+    farm = scene.farm
+    kept = "SELECT count(DISTINCT image_id) FROM bench_values JOIN bench_iteration i"
+    kept += " ON i.id = iteration_id WHERE workload = 'suite'"
+    farm.wait(lambda: farm.value(kept) >= 2, "the values of two commits", PATIENCE_S)
+    ends = [f"r{FIRST}", f"r{LAST}", "--workload", "suite"]
+    wrong = farm.bisect(*ends, "--value", "BM_parse<370>/512")
+    assert wrong.returncode == 2
+    assert f"there are {VALUES}, such as" in wrong.stderr
+    asked = farm.bisect(*ends, "--value", SLOWED, "--json")
+    assert asked.returncode == 0, asked.stderr
+    (step,) = json.loads(asked.stdout)["steps"]
+    assert [one["label"] for one in step["suspects"]] == [f"r{SLOWS_ONE}"]
+    assert step["effect"] == pytest.approx(0.08, abs=0.01)
+    # What is judged, the mean of all, hardly moved; and their values take little room.
+    verdicts = farm.rows("SELECT state FROM bench_judgement WHERE workload = 'suite'")
+    assert not {row["state"] for row in verdicts} & set(ALARMS)
+    assert farm.value("SELECT max(length(body)) FROM bench_values") == 8 * VALUES
+    (row,) = farm.rows("SELECT DISTINCT unit FROM bench_iteration WHERE workload = 'suite'")
+    assert re.fullmatch(rf"ns \({VALUES} values #[0-9a-f]{{6}}\)", row["unit"])
+    number = farm.value("SELECT id FROM bench_search WHERE value = :name", name=SLOWED)
+    probes = farm.get(f"searches/{number}/probes")["probes"]
+    assert {probe["unit"] for probe in probes if probe["values"]} == {"ns"}

@@ -1,5 +1,8 @@
 """The testbed of commands: a fresh directory for each boot, and who is to blame in a whole job."""
 
+import json
+import math
+import re
 import signal
 
 import pytest
@@ -30,8 +33,9 @@ higher-is-better = false
 
 @pytest.fixture
 def driver(tmp_path):
-    def make(script, **settings):
-        workload = CommandWorkload(run="./bench", value="last-number", unit="ops", **settings)
+    def make(script, *, suite=False, **settings):
+        given = {"value": "all"} if suite else {"value": "last-number", "unit": "ops"}
+        workload = CommandWorkload(run="./bench", **given, **settings)
         made = CommandDriver(CommandSettings(workloads={"speed": workload}), tmp_path / "home")
         artefact = pack(tmp_path / "artefact.tar", {"bench": f"#!/bin/sh\n{script}\n"})
         made.prepare("speed")
@@ -39,6 +43,14 @@ def driver(tmp_path):
         return made
 
     return make
+
+
+def suite_of(*names):
+    rows = [
+        {"name": name, "run_type": "iteration", "real_time": place + 1.0}
+        for place, name in enumerate(names)
+    ]
+    return json.dumps({"context": {}, "benchmarks": rows})
 
 
 def boot(driver):
@@ -69,12 +81,26 @@ def test_what_fails_is_told_in_a_line_and_its_output_is_the_console(driver):
     assert made.console() == "the reason"
 
 
-def test_a_farm_judges_one_value(tmp_path):
-    settings = CommandSettings(workloads={"suite": CommandWorkload(run="./b", value="all")})
-    driver = CommandDriver(settings, tmp_path)
-    with pytest.raises(InfraError, match="judges one value; name it, as in google-benchmark:"):
-        driver.prepare("suite")
-    assert "suite: value" in {one.subject for one in driver.check() if not one.fine}
+def test_a_suite_gives_its_values_and_a_mean_that_is_judged(driver):
+    made = driver(f"echo '{suite_of(*(f'BM/{n}' for n in range(8)))}'", suite=True)
+    blast = boot(made)
+    assert {(one.name, one.unit): value for one, value in blast.named.items()} == {
+        (f"BM/{n}", "ns"): n + 1.0 for n in range(8)
+    }
+    ((unit, mean),) = blast.values.items()
+    assert re.fullmatch(r"ns \(8 values #[0-9a-f]{6}\)", unit)
+    assert mean == pytest.approx(math.factorial(8) ** (1 / 8))
+    assert made.metrics() == ()  # which its run says
+
+
+def test_a_run_of_too_many_values_is_the_revisions_fault(driver, tmp_path):
+    many = tmp_path / "many.json"
+    for number, told in ((5000, "prints 5,000 values, more than 1,000"), (100_000, "too much")):
+        many.write_text(suite_of(*(f"BM_{n}" for n in range(number))))
+        with pytest.raises(UntestableRevision, match=told):
+            boot(driver(f"cat {many}", suite=True))
+    with pytest.raises(UntestableRevision, match="none of its 1 values is above 0"):
+        boot(driver(f"echo '{suite_of('BM').replace('1.0', '-1')}'", suite=True))
 
 
 def test_a_workload_that_is_not_there_is_the_labs(driver):

@@ -18,7 +18,6 @@ from buildbot_bench.lab.command.process import RESERVE_BYTES
 from buildbot_bench.lab.command.settings import (
     CPU,
     INSTRUCTIONS,
-    NAME_ONE,
     TIMES,
     USER,
     WALL,
@@ -99,9 +98,6 @@ def look_at_workload(name: str, workload: CommandWorkload) -> Iterator[CheckFind
         )
     if workload.cpus:
         yield _processors(name, workload)
-    if workload.is_suite:
-        detail = "the value is `all`, and a farm judges one"
-        yield CheckFinding(subject=f"{name}: value", detail=detail, remedy=NAME_ONE)
     if workload.value == USER:
         detail = f"has steps of {1000 * tick_s():.3g} ms"
         remedy = 'write value = "cpu", which is exact'

@@ -15,6 +15,7 @@ from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageErro
 from buildbot_bench.core.legible import long_line, one_line, quoted
 from buildbot_bench.core.limits import MIB, spoken
 from buildbot_bench.core.metric import Metric
+from buildbot_bench.core.named_values import MOST_VALUES
 from buildbot_bench.core.run_times import RunTimes
 from buildbot_bench.lab.command.presets import PRESETS, Preset
 from buildbot_bench.lab.command.process import Ran
@@ -30,8 +31,6 @@ from buildbot_bench.lab.tables import nearest
 
 _FILE_BYTES = 16 * MIB  # of a file with the value
 _TAIL = 1 << 16  # characters in which the last number is looked for
-MOST_VALUES = 1000
-"""Named values of a run."""
 _NUMBER = re.compile(
     r"(?<![\w.,])[-+]?(?:\d[\d,]*(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?|\b[-+]?(?:nan|inf)\b",
     re.IGNORECASE | re.ASCII,

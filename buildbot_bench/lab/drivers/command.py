@@ -6,11 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from buildbot_bench.archives.unpacked import unpack
-from buildbot_bench.core.errors import BenchError, InfraError
+from buildbot_bench.core.errors import BenchError, InfraError, UntestableRevision, UsageError
 from buildbot_bench.core.metric import Metric
+from buildbot_bench.core.named_values import overall
 from buildbot_bench.lab.command.iteration import run_iteration
 from buildbot_bench.lab.command.machine import look_at_machine, look_at_workload, machine_facts
-from buildbot_bench.lab.command.settings import NAME_ONE, CommandSettings, CommandWorkload
+from buildbot_bench.lab.command.settings import CommandSettings, CommandWorkload
 from buildbot_bench.lab.driver import Blast, CheckFinding, unheard
 from buildbot_bench.lab.files import check_digest, copy_verified
 from buildbot_bench.lab.tables import nearest
@@ -40,9 +41,9 @@ class CommandDriver:
         return tuple(self._settings.workloads)
 
     def metrics(self) -> tuple[Metric, ...]:
-        """What the prepared workload gives; of all of them, before one is prepared."""
+        """What the prepared workload gives, or all of them; a suite's runs say it themselves."""
         chosen = [self._workload] if self._workload else self._settings.workloads.values()
-        return tuple(workload.metric for workload in chosen)
+        return tuple(workload.metric for workload in chosen if not workload.is_suite)
 
     def check(self) -> list[CheckFinding]:
         """The machine, and what each workload needs of it."""
@@ -57,10 +58,7 @@ class CommandDriver:
 
     def prepare(self, workload: str) -> None:
         """Choose the workload."""
-        chosen = self._chosen(workload)
-        if chosen.is_suite:
-            raise InfraError(f"{workload}: a farm judges one value", hint=NAME_ONE)
-        self._workload = chosen
+        self._workload = self._chosen(workload)
 
     def install(self, artefact: Path, digest: str) -> None:
         """Keep the artefact, which is unpacked at each boot."""
@@ -92,7 +90,8 @@ class CommandDriver:
     def blast(self, workload: str) -> Blast:
         """Run the workload's command once; its value in the workload's unit.
 
-        What fails has the last lines of what it printed in the console.
+        Of a suite, whose values are `named`, it is their geometric mean. What fails has the last
+        lines of what it printed in the console.
         """
         chosen = self._chosen(workload)
         environment = {**chosen.environment, **self._tunables}
@@ -105,9 +104,17 @@ class CommandDriver:
             )
         except BenchError as error:
             first, _, self._said = error.message.partition("\n")
-            raise type(error)(first, hint=error.hint) from error
+            # More values than are kept: the revision prints them.
+            kind = UntestableRevision if isinstance(error, UsageError) else type(error)
+            raise kind(first, hint=error.hint) from error
         self._executions = blast.times.executions if blast.times else 0
-        return blast
+        if not chosen.is_suite:
+            return blast
+        mean = overall(blast.named)
+        if mean is None:
+            raise UntestableRevision(f"none of its {len(blast.named):,} values is above 0")
+        metric, value = mean
+        return replace(blast, values={metric.unit: value})
 
     def console(self) -> str:
         """The last lines of a run that failed."""

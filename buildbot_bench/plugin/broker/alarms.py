@@ -183,8 +183,8 @@ class Recoveries:
         slower = [
             one
             for one in found
-            # Of a search with tunables the history of the series says nothing.
-            if one.recovery is None and not one.tunables and one.id not in over
+            # Of a search with tunables, or of a value, the history of the series says nothing.
+            if one.recovery is None and not (one.tunables or one.value) and one.id not in over
         ]
         better = await self._farm.store.judgements(state=JudgementState.IMPROVEMENT)
         self._better: dict[tuple[str, str], list[JudgementRow]] = {}
@@ -263,7 +263,7 @@ class Recoveries:
             workload=search.workload,
             first_position=first,
             last_position=last,
-            unit=search.unit or None,
+            unit=search.measured_in,
             branch=search.branch,
         )
 

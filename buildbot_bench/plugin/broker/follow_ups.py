@@ -194,6 +194,7 @@ class Remeasuring:
                 fix_sha=doubted.fix_sha,
                 fix_patch=doubted.fix_patch,
                 tunables=doubted.tunables,
+                value=doubted.value,
             ),
             now=self._farm.now(),
         )

@@ -116,10 +116,12 @@ Large = Annotated[int, Kept(type=sa.BigInteger())]
 Count = Annotated[int, Kept(default=0)]
 Flag = Annotated[bool, Kept(default=False)]
 ImageId = Annotated[int, Kept(refers="bench_image")]
+IterationId = Annotated[int, Kept(refers="bench_iteration")]
 ProbeId = Annotated[int, Kept(refers="bench_probe")]
 JudgementId = Annotated[int, Kept(refers="bench_judgement")]
 SearchId = Annotated[int, Kept(refers="bench_search")]
 AbTestId = Annotated[int, Kept(refers="bench_ab_test")]
+ValueNamesId = Annotated[int, Kept(refers="bench_value_names")]
 
 _TYPES: dict[Any, type[sa.types.TypeEngine[Any]]] = {
     bool: sa.Boolean,

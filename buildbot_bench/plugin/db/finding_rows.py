@@ -174,9 +174,9 @@ class NewSearch(SeriesRange):
 
     `key` names what asked, so that it asks once; None: each is another search. `claimed` is the
     effect that started it; `fix_sha` and `fix_patch` are carried along, and `tunables` set before
-    the traffic. One of kind `build` is of
-    all testbeds: its testbed and workload are empty. `higher_is_better` is None where the unit
-    alone says it.
+    the traffic. `value` is the name of one of many values of a run, empty for what is judged. One
+    of kind `build` is of all testbeds: its testbed and workload are empty. `higher_is_better` is
+    None where the unit alone says it.
     """
 
     key: str | None
@@ -193,6 +193,12 @@ class NewSearch(SeriesRange):
     kind: SearchKind = SearchKind.EFFECT
     priority: PersonPriority = PersonPriority.NORMAL
     higher_is_better: bool | None = None
+    value: str = ""
+
+    @property
+    def measured_in(self) -> str | None:
+        """The value or unit that is searched; None for the primary one of each iteration."""
+        return self.value or self.unit or None
 
     def makes_worse(self, effect: float) -> bool:
         """Whether an effect is one for the worse, of what is searched."""

@@ -158,17 +158,19 @@ def searches_over(
     new_position: int,
     *,
     repository: str,
+    value: str = "",
 ) -> list[SearchRow]:
     """The searches for a level whose ranges share a suspect with (old, new], newest first.
 
-    All are of one repository. The old end of a range is no suspect: ranges that meet in one commit
-    share none.
+    All are of one repository, and of the `value` of that name, or of what is judged. The old end of
+    a range is no suspect: ranges that meet in one commit share none.
     """
     query = sa.select(SEARCH).where(
         SEARCH.c.testbed == testbed,
         SEARCH.c.workload == workload,
         SEARCH.c.repository == repository,
         SEARCH.c.kind == SearchKind.EFFECT,
+        SEARCH.c.value == value,
         SEARCH.c.old_position < new_position,
         SEARCH.c.new_position > old_position,
     )

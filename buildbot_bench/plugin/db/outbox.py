@@ -248,7 +248,7 @@ def marks_on_series(conn: sa.Connection, testbed: str, workload: str) -> list[Ma
 
     verdicts = sa.select(JUDGEMENT.c.id).where(*of(JUDGEMENT))
     begun = sa.select(JUDGEMENT.c.search_id).where(*of(JUDGEMENT), JUDGEMENT.c.search_id > 0)
-    searched = sa.select(SEARCH.c.id).where(*of(SEARCH))
+    searched = sa.select(SEARCH.c.id).where(*of(SEARCH), SEARCH.c.value == "")
     confirmed = sa.select(INCIDENT_SERIES.c.search_id).where(
         *of(INCIDENT_SERIES), INCIDENT_SERIES.c.standing == Standing.CONFIRMED
     )

@@ -19,11 +19,13 @@ from buildbot_bench.plugin.db.columns import (
     Digest,
     Flag,
     ImageId,
+    IterationId,
     JudgementId,
     Large,
     ProbeId,
     SearchId,
     Sha,
+    ValueNamesId,
 )
 from buildbot_bench.plugin.db.states import ImageState, ProbeReason, ProfileState
 
@@ -262,6 +264,30 @@ class IterationRow:
     facts: Mapping[str, Any]
     log: str
     tunables: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ValueNamesRow:
+    """A list of the names that a run's values have, as core.named_values packs it.
+
+    It is known by the SHA-256 of what is packed, and is in the order of the values.
+    """
+
+    id: int
+    testbed: str
+    workload: str
+    digest: Digest
+    body: bytes
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ValuesRow:
+    """All named values of one iteration, eight bytes each; NaN where there is no number."""
+
+    id: int
+    iteration_id: IterationId
+    names_id: ValueNamesId
+    body: bytes
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import sqlalchemy as sa
@@ -13,9 +14,10 @@ from buildbot_bench.core.run_times import RunTimes
 from buildbot_bench.core.sample import PPS, Iteration, Sample
 from buildbot_bench.plugin.db.branches import images_of_history, line_of
 from buildbot_bench.plugin.db.images import in_span
+from buildbot_bench.plugin.db.named_values import NamedValue, given, value_called, with_values
 from buildbot_bench.plugin.db.quarantines import in_doubt, of_control
 from buildbot_bench.plugin.db.rows import IterationRow, ProbeRow
-from buildbot_bench.plugin.db.schema import IMAGE, ITERATION, METRIC, PROBE, SEARCH
+from buildbot_bench.plugin.db.schema import IMAGE, ITERATION, METRIC, PROBE, SEARCH, VALUES
 from buildbot_bench.plugin.db.sql import MOST, fetch_all, insert_unless_known
 from buildbot_bench.plugin.db.states import OPEN_PROBES
 
@@ -49,7 +51,7 @@ def keep_metric(conn: sa.Connection, *, testbed: str, workload: str, metric: Met
 
 
 def metric_of(conn: sa.Connection, *, testbed: str, workload: str, unit: str) -> Metric:
-    """What a unit of a series means; of one without any statement, more is better."""
+    """What a unit or the name of a value means; of one without any statement, more is better."""
     if unit in KNOWN_METRICS:
         return KNOWN_METRICS[unit]
     found = conn.execute(
@@ -58,7 +60,8 @@ def metric_of(conn: sa.Connection, *, testbed: str, workload: str, unit: str) ->
         )
     ).first()
     if found is None:
-        return Metric(name=unit, unit=unit)
+        named = value_called(conn, testbed=testbed, workload=workload, name=unit)
+        return named.metric if named else Metric(name=unit, unit=unit)
     return Metric(
         name=found.name,
         unit=unit,
@@ -155,10 +158,16 @@ def _has_unit(conn: sa.Connection, *, probe_id: int, ordinal: int) -> bool:
     return conn.execute(query.limit(1)).first() is not None
 
 
-def iterations_of_probe(conn: sa.Connection, probe_id: int) -> list[IterationRow]:
-    """The iterations of a probe in the lab's order, the primary unit of each first."""
+def iterations_of_probe(
+    conn: sa.Connection, probe_id: int, name: str = ""
+) -> Sequence[IterationRow]:
+    """The iterations of a probe in the lab's order, the primary unit of each first.
+
+    Under the `name` of a value, if that is one, those that have it in place of their own.
+    """
     query = sa.select(ITERATION).where(ITERATION.c.probe_id == probe_id)
-    return fetch_all(conn, query.order_by(ITERATION.c.ordinal, ITERATION.c.id), IterationRow)
+    rows = fetch_all(conn, query.order_by(ITERATION.c.ordinal, ITERATION.c.id), IterationRow)
+    return with_values(conn, rows, name) if name else rows
 
 
 _READ = (
@@ -188,8 +197,8 @@ def samples(
     With `branch` those of commits that came to its line; with `history_of` those from before the
     farm was set up, too.
 
-    One for each image, epoch and unit; without `unit` the primary one of each iteration. An
-    image whose iterations all failed has a sample without values.
+    One for each image, epoch and unit; without `unit` the primary one of each iteration. A unit
+    may be the name of a value. An image whose iterations all failed has a sample without values.
     """
     chosen = in_span(conn, first_position, last_position, branch)
     if history_of is not None:
@@ -234,11 +243,13 @@ def _samples(
         ITERATION.c.image_id.in_(sa.select(IMAGE.c.id).where(chosen)),
         ~in_doubt(),
         ~of_control(testbed),
-        ITERATION.c.is_primary if unit is None else ITERATION.c.unit.in_([unit, ""]),
     )
     if epoch is not None:
         query = query.where(ITERATION.c.epoch == epoch)
-    rows = conn.execute(query).all()
+    if named := value_called(conn, testbed=testbed, workload=workload, name=unit):
+        return _named_samples(conn, query, named, testbed, workload)
+    is_meant = ITERATION.c.is_primary if unit is None else ITERATION.c.unit.in_([unit, ""])
+    rows = conn.execute(query.where(is_meant)).all()
     units = _units(rows, unit)
     groups: dict[tuple[int, str, str], list[sa.Row[Any]]] = {}
     for row in rows:
@@ -248,6 +259,24 @@ def _samples(
         for name in {key[-1] for key in groups}
     }
     return [_sample(metrics[key[-1]], group, testbed, workload) for key, group in groups.items()]
+
+
+def _named_samples(
+    conn: sa.Connection, query: sa.Select[Any], named: NamedValue, testbed: str, workload: str
+) -> list[Sample]:
+    """What the iterations of a query gave under a name; one that failed has failed in it, too."""
+    its = query.add_columns(named.column).where(ITERATION.c.is_primary)
+    rows = conn.execute(its.outerjoin(VALUES, VALUES.c.iteration_id == ITERATION.c.id)).all()
+    groups: dict[tuple[int, str], list[sa.Row[Any]]] = {}
+    for row in rows:
+        groups.setdefault((row.id, row.epoch), []).append(row)
+    return [
+        replace(
+            _sample(named.metric, group, testbed, workload),
+            iterations=tuple(Iteration(**given(row, named), at_s=row.at_s) for row in group),
+        )
+        for group in groups.values()
+    ]
 
 
 def _units(rows: Sequence[sa.Row[Any]], asked: str | None) -> dict[int, str]:

@@ -24,6 +24,8 @@ from buildbot_bench.plugin.db.rows import (
     PatchRow,
     ProbeRow,
     ProfileRow,
+    ValueNamesRow,
+    ValuesRow,
 )
 
 
@@ -198,6 +200,10 @@ ITERATION = table(
         *("epoch", "unit", "is_primary", "value", "at_s", "probe_id"),
     ),
 )
+VALUE_NAMES = table(
+    "bench_value_names", ValueNamesRow, sa.UniqueConstraint("testbed", "workload", "digest")
+)
+VALUES = table("bench_values", ValuesRow, sa.UniqueConstraint("iteration_id"))
 QUARANTINE = table(
     "bench_quarantine",
     QuarantineRow,

@@ -1,15 +1,18 @@
 """Queries that condense whole histories of series into few rows, for charts and exports."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from statistics import fmean
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
 from buildbot_bench.core.metric import BUILD, SIZE
 from buildbot_bench.plugin.db.branches import images_of_history, line_of
+from buildbot_bench.plugin.db.named_values import NamedValue, given, value_called
 from buildbot_bench.plugin.db.quarantines import in_doubt, of_control
-from buildbot_bench.plugin.db.schema import IMAGE, ITERATION, PROBE, SEARCH
+from buildbot_bench.plugin.db.schema import IMAGE, ITERATION, PROBE, SEARCH, VALUES
 from buildbot_bench.plugin.db.sql import fetch_all, since_row
 
 
@@ -100,8 +103,10 @@ def points(
 ) -> list[PointRow]:
     """What each revision gave, by position; of one position the epoch measured first is first.
 
-    Without `unit` in the primary one of each iteration.
+    Without `unit` in the primary one of each iteration; a unit may be the name of a value.
     """
+    if named := value_called(conn, testbed=testbed, workload=workload, name=unit):
+        return list(_points_of(conn, named, testbed, workload, branch))
     of = _by_image(testbed, workload, unit)
     # PostgreSQL's sum of whole numbers is a decimal one, with which floats do not reckon.
     count = sa.cast(sa.func.sum(of.c.count), sa.Integer)
@@ -125,6 +130,31 @@ def points(
         .order_by(IMAGE.c.position, last_at_s)
     )
     return [PointRow._make(row) for row in conn.execute(query).all()]
+
+
+def _points_of(
+    conn: sa.Connection, named: NamedValue, testbed: str, workload: str, branch: str
+) -> Iterator[PointRow]:
+    """What each revision gave under a name, as `points` has it."""
+    columns = (IMAGE.c.position, IMAGE.c.label, IMAGE.c.sha, ITERATION.c.epoch, ITERATION.c.at_s)
+    query = (
+        sa.select(*columns, ITERATION.c.failure, named.column)
+        .select_from(ITERATION.join(IMAGE, IMAGE.c.id == ITERATION.c.image_id))
+        .join(VALUES, VALUES.c.iteration_id == ITERATION.c.id)
+        .where(*_of(testbed, workload), images_of_history(line_of(conn, branch)))
+        .where(~in_doubt(), ~of_control(testbed))
+        .order_by(IMAGE.c.position, ITERATION.c.at_s)
+    )
+    rows = ((row, given(row, named)["value"]) for row in conn.execute(query))
+    for position, there in groupby(rows, key=lambda one: one[0].position):
+        epochs: dict[str, list[tuple[sa.Row[Any], float]]] = {}
+        for row, value in there:
+            if value is not None:
+                epochs.setdefault(row.epoch, []).append((row, value))
+        for epoch, boots in epochs.items():
+            values, (last, _) = [value for _, value in boots], boots[-1]
+            figures = (len(values), fmean(values), min(values), max(values), last.at_s, last.sha)
+            yield PointRow(position, last.label, epoch, named.metric.unit, *figures)
 
 
 _OF_BUILD: dict[str, sa.ColumnElement[Any]] = {

@@ -16,6 +16,7 @@ from buildbot_bench.plugin.db import findings as search_queries
 from buildbot_bench.plugin.db import images as image_queries
 from buildbot_bench.plugin.db import leases as lease_queries
 from buildbot_bench.plugin.db import leases as standing_queries
+from buildbot_bench.plugin.db import named_values as value_queries
 from buildbot_bench.plugin.db import outbox as mark_queries
 from buildbot_bench.plugin.db import outbox as outbox_queries
 from buildbot_bench.plugin.db import probes as claim_queries
@@ -147,6 +148,8 @@ class BenchStore(PooledStore):
     boots_since = reading(claim_queries.boots_since)
 
     add_iteration = writing(sample_queries.add_iteration)
+    add_values = writing(value_queries.add_values)
+    value_names = reading(value_queries.value_names)
     iterations_of_probe = reading(sample_queries.iterations_of_probe)
     samples = reading(sample_queries.samples)
     samples_of_images = reading(sample_queries.samples_of_images)

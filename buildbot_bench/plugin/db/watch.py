@@ -125,7 +125,9 @@ def _add(conn: sa.Connection, changes: Mapping[str, int]) -> None:
 
 _ROWS = (sa.Table, Join, Alias, Subquery, CTE, FromGrouping, Select, CompoundSelect)
 # What these give follows from their arguments.
-_PLAIN = frozenset({"abs", "coalesce", "count", "length", "lower", "max", "min", "sum", "upper"})
+_PLAIN = frozenset(
+    {"abs", "coalesce", "count", "length", "lower", "max", "min", "substr", "sum", "upper"}
+)
 # A condition, `state IN ('lost')`: no function, no query within.
 _CALL = re.compile(r"(\w+)\s*\(")
 _QUERY = re.compile(r"\b(select|from|join|table|with|values|current_\w+)\b", re.IGNORECASE)

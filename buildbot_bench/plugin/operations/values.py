@@ -10,6 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from buildbot_bench.core.legible import quoted
+from buildbot_bench.core.named_values import WIDTH, pack_names, unpack_names
 from buildbot_bench.core.neutral import digest_of_files
 from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.plugin.db.columns import JsonText
@@ -26,6 +27,8 @@ from buildbot_bench.plugin.db.schema import (
     PROFILE,
     READ_FILES,
     SEARCH,
+    VALUE_NAMES,
+    VALUES,
 )
 from buildbot_bench.plugin.db.states import ImageState, ProbeReason
 from buildbot_bench.plugin.operations.violations import Violation
@@ -107,6 +110,27 @@ def check_digests(conn: sa.Connection) -> Iterator[Violation]:
         except (OSError, EOFError, zlib.error):
             found = "no readable stacks"
         yield from check_digest(f"{CAPTURE.name} {row.id}", "digest", row.digest, found)
+    yield from _check_named(conn)
+
+
+def _check_named(conn: sa.Connection) -> Iterator[Violation]:
+    """Find lists of names that were changed, and named values that are not one for each name."""
+    for row in conn.execute(sa.select(VALUE_NAMES).order_by(VALUE_NAMES.c.id)).all():
+        try:
+            names = unpack_names(row.body)
+        except (*_UNREADABLE, OSError, EOFError, zlib.error):
+            names = ()
+        name = f"{VALUE_NAMES.name} {row.id}"
+        yield from check_digest(name, "digest", row.digest, pack_names(names)[0])
+        of_it = VALUES.c.names_id == row.id
+        wrong = sa.func.length(VALUES.c.body) != WIDTH * len(names)
+        for number in conn.execute(
+            sa.select(VALUES.c.id).where(of_it, wrong).limit(_MOST)
+        ).scalars():
+            problem = f"body has not {len(names)} values, as {name} has names"
+            yield Violation(
+                check="values", row=f"{VALUES.name} {number}", problem=problem, next=_BACKUP
+            )
 
 
 def check_digest(

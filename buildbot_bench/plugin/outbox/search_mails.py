@@ -180,7 +180,7 @@ async def _series(farm: Farm, search: SearchRow, report: Report) -> tuple[Pictur
             workload=search.workload,
             first_position=max(0, search.old_position - WINDOW_COMMITS),
             last_position=search.new_position + WINDOW_COMMITS,
-            unit=search.unit or None,
+            unit=search.measured_in,
             branch=search.branch,
         )
     )
@@ -190,7 +190,9 @@ async def _series(farm: Farm, search: SearchRow, report: Report) -> tuple[Pictur
     first, last = points[0].position, points[-1].position
     marks = [
         HistoryMark(position=mark.position, kind=HistoryMarkKind(mark.kind), text=mark.label)
-        for mark in await marks_of(farm, search.testbed, search.workload, search.branch)
+        for mark in await marks_of(
+            farm, search.testbed, search.workload, search.branch, search.value
+        )
         if first <= mark.position <= last
     ]
     noise = await calculate(learn, samples)

@@ -163,7 +163,7 @@ async def _by_later_boots(farm: Farm, search: SearchRow, step: Step) -> LaterChe
         workload=search.workload,
         first_position=places[0],
         last_position=places[1],
-        unit=search.unit or None,
+        unit=search.measured_in,
         branch=search.branch,
     )
     for epoch in dict.fromkeys(sample.epoch for sample in reversed(samples)):

@@ -192,7 +192,7 @@ async def _later(
         workload=search.workload,
         first_position=search.new_position + 1,
         last_position=tip.position,
-        unit=known.metric.unit,
+        unit=search.value or known.metric.unit,
         epoch=known.epoch,
         branch=search.branch,
     )

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.evidence import (
+    MAX_FRUITLESS,
     Relinks,
     SearchTerms,
     comparable_samples,
@@ -149,6 +150,8 @@ async def gather_span(farm: Farm, search: NewSearch, span: RevisionRange) -> Sea
     others = [replace(one, image=PREBUILT) for one in await _samples(farm, search, prebuilt)]
     comparable = comparable_samples([*samples, *others])
     evidence = evidence_of(images.values(), comparable, first)
+    if search.value:
+        evidence = _without_silent(evidence, comparable, first)
     if search.fix_sha is None:
         there = _there(farm, search, span, prebuilt)
         evidence = replace(evidence, prebuilt=there)
@@ -170,6 +173,16 @@ async def gather_span(farm: Farm, search: NewSearch, span: RevisionRange) -> Sea
     )
 
 
+def _without_silent(evidence: Evidence, samples: Iterable[Sample], first: int) -> Evidence:
+    """Call those revisions untestable whose boots, several, do not give the value searched."""
+    silent = {
+        sample.position - first
+        for sample in samples
+        if len(sample.iterations) >= MAX_FRUITLESS and not sample.values
+    }
+    return replace(evidence, untestable=evidence.untestable | silent, built=evidence.built - silent)
+
+
 async def _samples(
     farm: Farm, search: NewSearch, images: Mapping[int, ImageRow]
 ) -> Sequence[Sample]:
@@ -177,7 +190,7 @@ async def _samples(
         image_ids=list(images),
         testbed=search.testbed,
         workload=search.workload,
-        unit=search.unit or None,
+        unit=search.measured_in,
         tunables=search.tunables,
     )
     return found
@@ -228,7 +241,7 @@ async def _policy(farm: Farm, search: NewSearch, *, images: bool) -> SearchPolic
         # As the judge learns: what is older tells of another lab, and is read for each boot.
         first_position=max(0, search.old_position - WINDOW_COMMITS),
         last_position=search.new_position,
-        unit=search.unit or None,
+        unit=search.measured_in,
         history_of=search.branch,
     )
     return await calculate(

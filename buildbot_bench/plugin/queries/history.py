@@ -277,11 +277,13 @@ def _shown(value: float) -> float:
     return round(value) if abs(value) >= _WHOLE_FROM else value
 
 
-async def marks_of(farm: Farm, testbed: str, workload: str, branch: str) -> list[Mark]:
-    """The culprits of searches and of incidents, and the alarms at other commits, on a branch."""
+async def marks_of(
+    farm: Farm, testbed: str, workload: str, branch: str, value: str = ""
+) -> list[Mark]:
+    """The culprits and the alarms at other commits, on a branch; of a value those of searches."""
     line = await farm.store.line_of(branch)
     searches = await farm.store.searches_over(
-        testbed, workload, -1, 2**31 - 1, repository=repository_of(branch)
+        testbed, workload, -1, 2**31 - 1, repository=repository_of(branch), value=value
     )
     culprits = {
         mark.position: mark
@@ -290,6 +292,8 @@ async def marks_of(farm: Farm, testbed: str, workload: str, branch: str) -> list
         for mark in await culprits_of(farm, search)
         if is_on(line, search.branch, mark.position)
     }
+    if value:
+        return sorted((await _with_words(farm, culprits, {})), key=lambda mark: mark.position)
     for member in await farm.store.confirmed_incidents(testbed, workload):
         search = await farm.store.search(member.search_id)
         step = search and step_within(search, member.on(search.branch))

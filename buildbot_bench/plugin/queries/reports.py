@@ -1,5 +1,6 @@
 """The report of an ended search, composed from the tables and the mirror on demand."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from twisted.logger import Logger
@@ -116,7 +117,7 @@ async def probe_records(farm: Farm, search: SearchRow) -> list[ProbeRecord]:
     records: list[ProbeRecord] = []
     for serial, probe in enumerate(await farm.store.probes_of_search(search.id), start=1):
         image = await farm.store.image(probe.image_id)
-        iterations = await farm.store.iterations_of_probe(probe.id)
+        iterations = await farm.store.iterations_of_probe(probe.id, search.value)
         if image is None:
             continue
         own = (probe.testbed, probe.workload) == (search.testbed, search.workload)
@@ -128,7 +129,7 @@ async def probe_records(farm: Farm, search: SearchRow) -> list[ProbeRecord]:
 
 
 def _records(
-    serial: int, probe: ProbeRow, image: ImageRow, iterations: list[IterationRow]
+    serial: int, probe: ProbeRow, image: ImageRow, iterations: Sequence[IterationRow]
 ) -> list[ProbeRecord]:
     if not iterations:
         return [

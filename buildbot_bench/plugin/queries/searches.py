@@ -117,21 +117,24 @@ class SearchViews:
 
     async def probes(self, search_id: int) -> list[Json] | None:
         """The probes of a search with what they gave, oldest first; None without such a search."""
-        if await self._farm.store.search(search_id) is None:
+        search = await self._farm.store.search(search_id)
+        if search is None:
             return None
         rows = await self._farm.store.probes_of_search(search_id)
-        return [await self._probe(probe, serial) for serial, probe in enumerate(rows, start=1)]
+        return [
+            await self._probe(probe, serial, search.value)
+            for serial, probe in enumerate(rows, start=1)
+        ]
 
     async def recent_probes(self, limit: int) -> list[Json]:
         """What the lab was asked for last, for any reason, newest first."""
         rows = await self._farm.store.recent_probes(limit)
         return [await self._probe(probe, probe.id) for probe in rows]
 
-    async def _probe(self, probe: ProbeRow, serial: int) -> Json:
+    async def _probe(self, probe: ProbeRow, serial: int, value: str = "") -> Json:
         image = await self._farm.store.image(probe.image_id)
-        iterations = [
-            row for row in await self._farm.store.iterations_of_probe(probe.id) if row.is_primary
-        ]
+        rows = await self._farm.store.iterations_of_probe(probe.id, value)
+        iterations = [row for row in rows if row.is_primary]
         return {
             "probeid": probe.id,
             "serial": serial,

@@ -1,5 +1,7 @@
 """People's requests on searches: forecast, start, cancel, and more boots of a revision."""
 
+from collections.abc import Sequence
+from difflib import get_close_matches
 from itertools import count
 from uuid import uuid4
 
@@ -7,6 +9,8 @@ from buildbot_bench.api.requests import MoreBoots, SearchQuestion
 from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.json_model import Json
+from buildbot_bench.core.legible import quoted
+from buildbot_bench.core.metric import Metric
 from buildbot_bench.core.patch import check_patch
 from buildbot_bench.core.revision import Revision, RevisionRange
 from buildbot_bench.core.variant import parse_tunable, parse_variant, tunables_text
@@ -89,9 +93,8 @@ class SearchRequests:
             testbed=testbed,
             workload=series.workload,
             unit="",
-            higher_is_better=await self._farm.store.direction_of(
-                testbed=testbed, workload=series.workload
-            ),
+            value=question.value or "",
+            higher_is_better=await self._direction(testbed, series.workload, question.value),
             old_sha=old.sha,
             old_position=old.position,
             new_sha=new.sha,
@@ -106,6 +109,25 @@ class SearchRequests:
             tunables=_tunables(question),
             priority=question.priority,
         )
+
+    async def _direction(self, testbed: str, workload: str, value: str | None) -> bool | None:
+        """Whether more is better, of what is judged or of a named value; None if that is unknown.
+
+        Raises:
+            UsageError: No run gave a value of that name.
+        """
+        store = self._farm.store
+        if value is None:
+            found: bool | None = await store.direction_of(testbed=testbed, workload=workload)
+            return found
+        known = await store.value_names(testbed, workload)
+        if value not in known:
+            raise UsageError(
+                f"no run of {workload} on {testbed} gave a value called {quoted(value)}",
+                hint=_alike(value, known),
+            )
+        metric: Metric = await store.metric_of(testbed=testbed, workload=workload, unit=value)
+        return metric.higher_is_better
 
     async def _repository(self, question: SearchQuestion) -> str:
         """The repository in which a range lies."""
@@ -178,6 +200,13 @@ class SearchRequests:
             f"{problem} --testbed {question.testbed or '?'} --workload {question.workload or '?'}",
             hint=f"this farm measures {listed}",
         )
+
+
+def _alike(name: str, known: Sequence[str]) -> str:
+    if not known:
+        return 'its workload has value = "all" in testbeds.toml, and is run once before a search'
+    alike = get_close_matches(name, known) or known[:3]
+    return f"there are {len(known):,}, such as {', '.join(map(quoted, alike))}"
 
 
 async def measure_more(farm: Farm, search_id: int, boots: MoreBoots) -> Json:

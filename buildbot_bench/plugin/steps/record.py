@@ -16,6 +16,7 @@ from twisted.logger import Logger
 
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.core.legible import long_line, one_line
+from buildbot_bench.core.named_values import heard, overall
 from buildbot_bench.core.run_times import RunTimes
 from buildbot_bench.core.wire import (
     Event,
@@ -221,6 +222,17 @@ class Recorder(EventReader):
         if event.ordinal not in self._mirrored:
             self._mirrored.add(event.ordinal)
             await self._step.mirror(event)
+        if event.named:
+            await self._store_named(event)
+
+    async def _store_named(self, event: Measured) -> None:
+        """Keep the named values, last: of those that make no sense the primary one stays."""
+        store, probe, named = self._farm.store, self._probe, heard(event.named)
+        mean = overall(named)
+        if mean is not None and mean[0].unit in event.values:
+            series = {"testbed": probe.testbed, "workload": probe.workload}
+            await store.keep_metric(**series, metric=mean[0])
+        await store.add_values(probe=probe, ordinal=event.ordinal, named=named)
 
 
 def failure_text(ending: Failed | Finished | None, fault: str) -> tuple[FailureKind, str] | None:

@@ -36,6 +36,7 @@ ASKED_SELDOM: dict[str, dict[str, Any]] = {
     "ProbeRow by key": {"key": "k"},
     "SearchRow by key": {"key": "k"},
     "scheduled_ab_tests": {"requester": "bench.yml", "prefix": "schedule:"},
+    "value_names": SERIES,
     "unbuilt_commits": BRANCH | {"first_position": 3},
     "searches is_unnoticed": {"ended_since": 0.0},
 }

@@ -15,6 +15,8 @@ import pytest
 import sqlalchemy as sa
 
 from buildbot_bench.core.incident.model import Breakage, Ending
+from buildbot_bench.core.metric import Metric
+from buildbot_bench.core.named_values import pack_names
 from buildbot_bench.core.neutral import digest_of_files
 from buildbot_bench.demo.command import main
 from buildbot_bench.demo.verifying import verify
@@ -77,6 +79,29 @@ def test_what_the_tables_contradict_is_found(farm, planted, check, row):
     found = farm.found()
     assert (check, row) in found or (row is None and found)
     assert {one for one, _ in found} <= {check, "owners"}
+
+
+NAMES = "INSERT INTO bench_value_names (id, testbed, workload, digest, body)\
+ VALUES (1, 'apu', 'forwarding', '{}', {}'{}')"
+NAMED = "INSERT INTO bench_values (id, iteration_id, names_id, body) VALUES (1, 1, 1, {}'{}')"
+
+
+@pytest.mark.parametrize(
+    ("digest", "values", "wrong"),
+    [
+        ("", 16, []),
+        ("", 8, [("values", "bench_values 1")]),
+        ("0", 16, [("digests", "bench_value_names 1")]),
+    ],
+)
+def test_named_values_are_one_for_each_name(farm, digest, values, wrong):
+    right, body = pack_names([Metric(name=name, unit="ns") for name in "ab"])
+    first, mark = ("x", "") if farm.engine.dialect.name == "sqlite" else ("", r"\x")
+    farm.change(
+        NAMES.format(digest or right, first, mark + body.hex()),
+        NAMED.format(first, mark + "00" * values),
+    )
+    assert farm.found() == wrong
 
 
 # Each column that is read as more than text or a number: a new one is among them.

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from buildbot_bench.core.item import COMMAND_FACT
+from buildbot_bench.core.metric import Metric
 from buildbot_bench.plugin.queries.evidence import ASSUMED_BUILD_S, gather
 from tests.fakes.database import sha
 from tests.fakes.gated import COUNTED, GATED, count
@@ -227,3 +228,18 @@ async def test_a_revision_whose_further_images_do_not_build_ends_the_asking_for_
     assert (await gather(farm, await past.search(3, 8))).policy.images
     await past.image(4, ordinal=3, state="untestable", reason="ld: no")
     assert not (await gather(farm, await past.search(3, 8))).policy.images
+
+
+async def test_a_revision_whose_boots_do_not_give_the_value_searched_is_passed_over(past, farm):
+    value = Metric(name="BM/7", unit="ns", higher_is_better=False)
+    for position, boots_of in ((3, 2), (5, 3), (8, 2)):
+        probe = await past.measured(position, (1e6,) * boots_of)
+        for ordinal in range(boots_of if position != 5 else 0):
+            named = {value: 10.0 + position}
+            await farm.store.add_values(probe=probe, ordinal=ordinal, named=named)
+    evidence = (await gather(farm, await past.search(3, 8, value="BM/7"))).evidence
+    assert [(m.position, m.value) for m in evidence.measurements] == [
+        (0, 13.0), (0, 13.0), (5, 18.0), (5, 18.0),
+    ]  # fmt: skip
+    assert evidence.untestable == {2}
+    assert 2 not in evidence.built

@@ -1,10 +1,13 @@
 """What people may ask of the farm, and what they are told when they ask amiss."""
 
+from dataclasses import replace
+
 import pytest
 from twisted.internet.defer import Deferred
 
 from buildbot_bench.api.requests import SearchQuestion
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.metric import Metric
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import use
 from buildbot_bench.plugin.requests.search_requests import SearchRequests
@@ -204,3 +207,21 @@ async def test_a_name_that_two_commits_claim_is_told_with_what_was_understood(ma
     assert told["new"]["sha"] == shas[3]
     (warning,) = told["warnings"]
     assert warning.startswith("r4 is claimed by 2 commits of main")
+
+
+async def test_a_value_that_no_run_gave_is_refused_with_those_like_it(requests, farm, past):
+    question = SearchQuestion(old="r2", new="r9", value="BM/70")
+    assert "gave a value called 'BM/70'; its workload has value = \"all\"" in await complaint(
+        requests.forecast(question)
+    )
+    probe = await past.measured(4, (1e6,))
+    named = {Metric(name=f"BM/{n}", unit="ns", higher_is_better=False): 1.0 for n in (7, 8)}
+    await farm.store.add_values(probe=probe, ordinal=0, named=named)
+    assert "there are 2, such as 'BM/7'" in await complaint(requests.forecast(question))
+    await requests.start(replace(question, value="BM/7"), "ann")
+    (search,) = await farm.store.searches()
+    assert (search.value, search.unit, search.higher_is_better) == ("BM/7", "", False)
+    # It is none of what is judged: it explains no alarm, and is no mark in the history.
+    series = ("apu", "forwarding", 1, 11)
+    assert await farm.store.searches_over(*series, repository="") == []
+    assert await farm.store.searches_over(*series, repository="", value="BM/7") == [search]

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from buildbot_bench.core.metric import Metric
+from buildbot_bench.core.named_values import overall, wired
 from buildbot_bench.core.run_times import RunTimes
 from buildbot_bench.core.wire import (
     LINE_LENGTH,
@@ -231,6 +232,30 @@ async def test_a_value_that_is_no_number_is_the_labs_fault_and_no_row(farm, past
     recorder = await recorded(farm, past, step, STARTED, line, measured(1))
     assert [row[0] for row in await rows(farm)] == [1]
     assert "no measurement" in recorder.fault
+
+
+async def test_the_named_values_of_a_run_are_kept_and_their_mean_is_understood(farm, past, step):
+    named = {Metric(name=f"BM/{n}", unit="ns", higher_is_better=False): n + 1.0 for n in range(900)}
+    metric, mean = overall(named)
+    event = measured(0, values={metric.unit: mean}, named=wired(named))
+    recorder = await recorded(farm, past, step, STARTED, event, Finished(iterations=1))
+    assert (recorder.fault, recorder.missed) == ("", "")
+    span = {"testbed": "apu", "workload": "forwarding", "first_position": 4, "last_position": 4}
+    (judged,) = await farm.store.samples(**span)
+    (one,) = await farm.store.samples(**span, unit="BM/7")
+    assert (judged.metric, judged.values) == (metric, (mean,))
+    assert (one.values, one.metric.higher_is_better) == ((8.0,), False)
+
+
+@pytest.mark.parametrize("named", [[["\x1b[2J", "ns", False, 1.0]], [["a", "", True, 1.0]] * 1001])
+async def test_named_values_that_make_no_sense_leave_what_was_measured(farm, past, step, named):
+    events = STARTED, measured(0, named=named), measured(1), Finished(iterations=2)
+    recorder = await recorded(farm, past, step, *events)
+    assert [row[0] for row in await rows(farm)] == [0, 1]
+    kind, reason = failure_text(recorder.ending, recorder.fault)
+    assert kind is FailureKind.INFRASTRUCTURE
+    assert "named value" in reason
+    assert reason.isprintable()
 
 
 PANIC = Failed(kind=FailureKind.UNTESTABLE, reason="panic: page fault")

@@ -1,0 +1,119 @@
+"""The named values of one run: on the wire, packed for a table, and the one value that is judged.
+
+Standard library only: the lab imports it.
+"""
+
+import gzip
+import hashlib
+import json
+import math
+import struct
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import fmean
+from typing import Any
+
+from buildbot_bench.core.errors import InfraError
+from buildbot_bench.core.legible import quoted
+from buildbot_bench.core.metric import Metric
+
+MOST_VALUES = 1000
+"""Named values of a run."""
+LONGEST_NAME, LONGEST_UNIT = 100, 40
+"""Characters of a value's name, which a search has as its unit, and of its own unit."""
+WIDTH = 8
+"""Bytes of a packed value."""
+_LAST = sys.float_info.max
+_MARK = 6  # digits that tell one set of names from another
+
+
+def wired(named: Mapping[Metric, float]) -> list[list[Any]]:
+    """Return the values as JSON has them; null is no number."""
+    return [
+        [one.name, one.unit, one.higher_is_better, value if math.isfinite(value) else None]
+        for one, value in named.items()
+    ]
+
+
+def heard(told: Any) -> dict[Metric, float]:
+    """Read what `wired` wrote, from a lab that may say anything; what is no number is NaN.
+
+    Raises:
+        InfraError: There are more than MOST_VALUES, or one is no named value.
+    """
+    if not isinstance(told, list):
+        raise InfraError(f"not the named values of a run: {quoted(told)}")
+    if len(told) > MOST_VALUES:
+        raise InfraError(
+            f"the lab reports {len(told):,} named values of a run, more than {MOST_VALUES:,}"
+        )
+    found: dict[Metric, float] = {}
+    names = set()
+    for entry in told:
+        match entry:
+            case [str(name), str(unit), bool(higher), float() | int() | None as value] if (
+                _is_legible(name, LONGEST_NAME) and name and _is_legible(unit, LONGEST_UNIT)
+            ):
+                metric = Metric(name=name, unit=unit, higher_is_better=higher)
+                found[metric] = math.nan if value is None else float(max(-_LAST, min(value, _LAST)))
+                names.add(name)
+            case _:
+                raise InfraError(
+                    f"not a named value of a run: {quoted(entry)}",
+                    hint=f"a name is visible, of at most {LONGEST_NAME} characters",
+                )
+    if len(names) != len(told):
+        raise InfraError("two named values of a run have the same name")
+    return found
+
+
+def _is_legible(text: str, most: int) -> bool:
+    return len(text) <= most and text.isprintable()
+
+
+def overall(named: Mapping[Metric, float]) -> tuple[Metric, float] | None:
+    """Return what stands for all values above 0, their geometric mean; None without any.
+
+    Large and small values weigh alike, and no history is needed. Where more is better in all of
+    them, so it is in the mean; else those are taken inversely, and less is better. The unit names
+    the set of values: means of two sets are never compared.
+    """
+    counted = {one: value for one, value in named.items() if 0 < value < math.inf}
+    if not counted:
+        return None
+    higher = all(one.higher_is_better for one in counted)
+    logs = (
+        math.log(value) * (1 if one.higher_is_better is higher else -1)
+        for one, value in counted.items()
+    )
+    described = json.dumps(sorted([one.name, one.unit, one.higher_is_better] for one in counted))
+    mark = hashlib.sha256(described.encode()).hexdigest()[:_MARK]
+    units = {one.unit for one in counted}
+    unit = units.pop() if len(units) == 1 else "mixed"
+    unit = f"{unit} ({len(counted)} values #{mark})"
+    metric = Metric(name="geometric mean", unit=unit, higher_is_better=higher)
+    return metric, math.exp(fmean(logs))
+
+
+def pack_names(metrics: Iterable[Metric]) -> tuple[str, bytes]:
+    """Return a list of names, with units and directions, in gzip's form, and its SHA-256."""
+    text = json.dumps([[one.name, one.unit, one.higher_is_better] for one in metrics]).encode()
+    return hashlib.sha256(text).hexdigest(), gzip.compress(text, mtime=0)
+
+
+def unpack_names(body: bytes) -> tuple[Metric, ...]:
+    """Return the metrics of a list that `pack_names` wrote."""
+    return tuple(
+        Metric(name=name, unit=unit, higher_is_better=higher)
+        for name, unit, higher in json.loads(gzip.decompress(body))
+    )
+
+
+def pack(values: Sequence[float]) -> bytes:
+    """Return the values in the order of their names, WIDTH bytes each."""
+    return struct.pack(f"<{len(values)}d", *values)
+
+
+def unpack(body: bytes) -> tuple[float, ...]:
+    """Return the values that `pack` wrote, or some in a row of them."""
+    return struct.unpack(f"<{len(body) // WIDTH}d", body)
