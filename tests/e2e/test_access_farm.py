@@ -18,7 +18,7 @@ from buildbot_bench.demo.certificates import make_certificates
 from buildbot_bench.demo.farm import USER
 from buildbot_bench.plugin.operations.hangs import read_ports
 from tests.asking import ASKED
-from tests.chromium import CHROMIUM, Page, chromium
+from tests.chromium import Page
 from tests.contracts.subject import post
 from tests.e2e.browsing import show
 from tests.e2e.guarded_farm import NGINX, GuardedFarm, example, reverse_proxy
@@ -189,14 +189,7 @@ def test_who_logs_in_at_github_has_the_roles_of_the_name_and_the_groups(
     assert farm.bisect("r311848", "r311849", "--dry-run").returncode == 0
 
 
-@pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
-    with chromium(tmp_path_factory.mktemp("profile")) as new_page:
-        yield new_page()
-
-
 @pytest.mark.browser
-@pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on the PATH")
 def test_pages_work_and_no_script_runs_that_is_not_the_masters(
     farm: GuardedFarm, sites: OAuthSites, page: Page
 ) -> None:

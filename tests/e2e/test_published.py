@@ -20,7 +20,7 @@ import pytest
 from buildbot_bench.core.wire import RECORDED_BOOTS
 from buildbot_bench.demo.processes import wait_until
 from tests.asking import ASKED
-from tests.chromium import CHROMIUM, chromium
+from tests.chromium import chromium
 from tests.e2e.browsing import BROKEN_WORDS, CLIPPED, OVERHANG, SIZES, keep, show, text
 from tests.e2e.replay_farm import DEADLINE_S, end_processes_in
 from tests.ports import free_port
@@ -231,7 +231,6 @@ def test_a_review_that_is_not_there_is_refused_in_one_line(farm: Stock) -> None:
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on the PATH")
 def test_seven_variants_fit_the_page_and_a_telephone(farm: Stock, tmp_path: Path) -> None:
     number = number_of(farm, CASES[-1].named)
     with chromium(tmp_path) as new_tab:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from buildbot_bench.demo.farm import USER
-from tests.chromium import CHROMIUM, Page, chromium
+from tests.chromium import Page, chromium
 from tests.e2e.browsing import choose, keep, show
 from tests.e2e.replay_farm import History, ReplayFarm, Shape
 from tests.gitrepo import Commit, add_commits, git, make_repository
@@ -89,7 +89,6 @@ def test_a_branch_point_is_compared_with_the_trunk_and_named_by_commands(farm: R
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on the PATH")
 def test_history_has_a_choice_of_the_branch(farm: ReplayFarm, tmp_path: Path) -> None:
     with chromium(tmp_path) as new_tab:
         page = new_tab()

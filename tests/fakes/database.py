@@ -30,3 +30,20 @@ async def rows_of(store: PooledStore, table: sa.Table, kind: type[Row], **where:
     """The rows of a table whose columns have these values, in the order in which they came."""
     query = sa.select(table).where(*(table.c[name] == value for name, value in where.items()))
     return await store.run(lambda conn: fetch_all(conn, query.order_by(table.c.id), kind))
+
+
+async def asked_by(farm, act) -> int:
+    """How often the pool is asked while `act` runs."""
+    ask, asked = farm.master.db.pool.do, 0
+
+    async def count(function):
+        nonlocal asked
+        asked += 1
+        return await ask(function)
+
+    farm.master.db.pool.do = count
+    try:
+        await act()
+    finally:
+        farm.master.db.pool.do = ask
+    return asked

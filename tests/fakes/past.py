@@ -15,6 +15,7 @@ from buildbot_bench.plugin.db.finding_rows import (
     NewIncidentSeries,
     NewJudgement,
     NewSearch,
+    QuarantineRow,
     SearchRow,
 )
 from buildbot_bench.plugin.db.rows import ImageRow, NewCommit, ProbeRequest, ProbeRow
@@ -164,6 +165,12 @@ class Past:
                 await self.add(probe, ordinal, one)
             await store.change(probe, state="done", ended_at=self.farm.now())
         return len(probes)
+
+    async def quarantine(self, probe_id: int, **columns) -> QuarantineRow:
+        """A round of the control image that went wrong."""
+        usual = {"testbed": TESTBED, "workload": WORKLOAD, "epoch": "", "since_s": 0.0}
+        values = usual | {"shift": None, "now": self.farm.now()} | columns
+        return await self.farm.store.begin_quarantine(probe_id=probe_id, **values)
 
     async def search(self, old: int = 1, new: int = 11, **columns) -> SearchRow:
         """A search that a person started; it runs."""

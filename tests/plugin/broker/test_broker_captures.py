@@ -122,10 +122,7 @@ async def test_a_master_that_dies_between_asking_and_writing_it_down_asks_no_sec
 
 async def test_a_testbed_in_quarantine_takes_no_captures(profiles, past, farm, master):
     search = await found(past)
-    held = {"epoch": "", "since_s": farm.now(), "shift": None, "reason": "no value"}
-    row = await farm.store.begin_quarantine(
-        probe_id=1, testbed="apu", workload="forwarding", now=farm.now(), **held
-    )
+    row = await past.quarantine(1, since_s=farm.now(), reason="no value")
     await profiles.advance()
     assert master.requests == []
     await end_quarantine(farm, row, by="ann")
@@ -144,10 +141,7 @@ async def test_a_capture_that_was_issued_before_a_quarantine_is_held_in_buildbot
     properties.setProperty("bench_profile", asked.id, "Bench")
     request = type("Request", (), {"properties": properties})
     assert await may_start(master, None, request)
-    held = {"epoch": "", "since_s": farm.now(), "shift": None, "reason": "no value"}
-    await farm.store.begin_quarantine(
-        probe_id=1, testbed="apu", workload="forwarding", now=farm.now(), **held
-    )
+    await past.quarantine(1, since_s=farm.now(), reason="no value")
     assert not await may_start(master, None, request)
 
 
