@@ -4,7 +4,6 @@ All builds wait at a gate until all is asked for, so that their order is the far
 """
 
 import os
-import random
 import subprocess
 import sys
 from itertools import accumulate
@@ -14,7 +13,7 @@ import pytest
 
 from buildbot_bench.core.sharing import Weights
 from buildbot_bench.demo.farm import USER
-from tests.e2e.histories import numbered_history, record
+from tests.e2e.histories import numbered_history, record_levels
 from tests.e2e.replay_farm import ReplayFarm, Shape
 from tests.fakes.fairness import waits_at_most_s
 
@@ -42,14 +41,7 @@ def gate(tmp_path: Path) -> Path:
 @pytest.fixture
 def farm(farms, gate: Path, tmp_path: Path) -> ReplayFarm:
     history, series = numbered_history(tmp_path, FIRST, PUSHED), tmp_path / "series.jsonl"
-    noise = random.Random(5)
-    record(
-        series,
-        {
-            svn: [620e3 * (1 + noise.gauss(0, 0.002)) for _ in range(9)]
-            for svn in range(FIRST, PUSHED + 1)
-        },
-    )
+    record_levels(series, dict.fromkeys(range(FIRST, PUSHED + 1), 620e3), seed=5)
 
     def wait_at_gate(farm: ReplayFarm) -> None:
         path = farm.local.plan.workflow

@@ -6,12 +6,12 @@ No process is left of any of them, and no file of theirs.
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from tests.fakes.lab import bearing
 from tests.gitrepo import Commit, git, make_repository
 
 pytestmark = [
@@ -112,17 +112,6 @@ def project(tmp_path: Path) -> Path:
     return tmp_path / "project"
 
 
-def alive(mark: str) -> Iterator[str]:
-    """The processes that bear a word."""
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            words = path.read_bytes()
-        except OSError:
-            continue
-        if mark.encode() in words and int(path.parent.name) != os.getpid():
-            yield path.parent.name
-
-
 def local(project: Path, program: str, bad: Bad, mark: str) -> subprocess.CompletedProcess[str]:
     (project.parent / "tmp").mkdir()
     return subprocess.run(
@@ -163,7 +152,7 @@ def test_a_bad_command_is_told_with_its_last_lines_and_leaves_nothing(
     assert "\x00" not in done.stderr
     assert "\x1b" not in done.stderr
     assert all(len(line) < 400 for line in told), done.stderr
-    assert list(alive(mark)) == []
+    assert list(bearing(mark)) == []
     assert list((project.parent / "tmp").iterdir()) == []
     assert git(project, "worktree", "list").count("\n") == 0
     assert git(project, "status", "--short") == ""

@@ -8,7 +8,7 @@ from dataclasses import fields
 from itertools import count
 from random import Random
 
-from buildbot_bench.core.search import Answer
+from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.plugin.db.finding_rows import (
     IncidentSeriesRow,
     JudgementRow,
@@ -205,6 +205,17 @@ class Past:
         """A search that has ended with an answer."""
         ended = {"state": state, "answer": answer, "ended_at": self.farm.now()}
         return await self.search(**ended | columns)
+
+    async def found(self, step: Step, measured: Sequence[int] = (6, 7)) -> SearchRow:
+        """A search from r1 to r11 that has found a step at r7."""
+        await self.commits(*range(1, 12))
+        for position in measured:
+            level = 1e6 if position < 7 else 1e6 * (1 + step.effect)
+            await self.measured(position, boots(level), reason="search")
+        why = "each step is located"
+        return await self.answered(
+            Answer(steps=(step,), reproduced=True, unresolved=(), reason=why)
+        )
 
     async def joined(self, search_id: int, workload: str, **columns) -> IncidentSeriesRow:
         """A series whose alarm joined the incident of a search; it waits."""
