@@ -13,6 +13,7 @@ import pytest
 
 from buildbot_bench.core.build_log import EX_TEMPFAIL
 from tests.fakes.lab import is_alive, wait_for
+from tests.running import ran
 
 HELPER = Path(__file__).parents[2] / "workers" / "jail" / "bench-jail"
 # Of doas(1): no environment of the user's but DOAS_USER, and no question with -n.
@@ -64,14 +65,7 @@ class Machine:
         return {"cwd": self.home / "kernel" / "build", "env": env}
 
     def run(self, script: str) -> tuple[int, str, str]:
-        done = subprocess.run(
-            [*self.command, script],
-            capture_output=True,
-            text=True,
-            timeout=30,
-            check=False,
-            **self.settings,
-        )
+        done = ran([*self.command, script], timeout=30, **self.settings)
         return done.returncode, done.stdout, done.stderr
 
     def said(self) -> list[str]:
@@ -133,8 +127,6 @@ def test_a_jail_that_the_system_refuses_says_nothing_of_the_revision(machine: Ma
 def test_nobody_has_root_run_it_without_doas(machine: Machine) -> None:
     helper = machine.home / "bin" / "bench-jail"
     for env, words in (({}, "run it by doas"), ({"DOAS_USER": "root"}, "has no jail")):
-        done = subprocess.run(
-            [helper, "/", "true"], capture_output=True, text=True, check=False, env=env
-        )
+        done = ran([helper, "/", "true"], env=env)
         assert done.returncode != 0
         assert words in done.stderr

@@ -5,7 +5,6 @@ The sites speak OAuth 2 over loopback, the proxy is nginx, the browser chromium.
 
 import socket
 import ssl
-import subprocess
 import sys
 from collections.abc import Iterator
 from functools import partial
@@ -24,6 +23,7 @@ from tests.e2e.browsing import show
 from tests.e2e.guarded_farm import NGINX, GuardedFarm, example, reverse_proxy
 from tests.e2e.replay_farm import Shape
 from tests.fakes.oauth_sites import OAuthSites, Person, oauth_sites
+from tests.running import ran
 
 pytestmark = pytest.mark.e2e
 
@@ -286,13 +286,10 @@ def test_the_doctor_knows_that_all_ports_are_closed_to_others(farm: GuardedFarm)
 def test_a_master_that_others_reach_believes_no_header(farm: GuardedFarm) -> None:
     open_to_all = "c['www']['port'] = 'tcp:8010'"
     farm.say(f"{example('python', 'RemoteUserAuth')}\n{open_to_all}\n")
-    done = subprocess.run(
+    done = ran(
         [Path(sys.executable).parent / "buildbot", "checkconfig", "guarded.cfg"],
         cwd=farm.directory / "master",
         env=farm.local.master.env,
-        capture_output=True,
-        text=True,
-        check=False,
     )
     assert done.returncode == 1
     assert "RemoteUserAuth trusts a header that anybody can send" in done.stdout + done.stderr

@@ -4,7 +4,6 @@ All builds wait at a gate until all is asked for, so that their order is the far
 """
 
 import os
-import subprocess
 import sys
 from itertools import accumulate
 from pathlib import Path
@@ -16,6 +15,7 @@ from buildbot_bench.demo.farm import USER
 from tests.e2e.histories import numbered_history, record_levels
 from tests.e2e.replay_farm import ReplayFarm, Shape
 from tests.fakes.fairness import waits_at_most_s
+from tests.running import ran
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 
@@ -64,14 +64,7 @@ def compare(farm: ReplayFarm, user: str, revisions: range, *options: str) -> Non
     login = {"BENCH_FARM": farm.url, "BENCH_USER": user, "BENCH_PASSWORD_FILE": str(password)}
     names = [f"r{svn}" for svn in revisions]
     command = [sys.executable, "-m", "buildbot_bench.cli.compare", *names, "--no-wait", *options]
-    done = subprocess.run(
-        [*command, "--images", "1"],
-        env=os.environ | login,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    done = ran([*command, "--images", "1"], env=os.environ | login, timeout=300)
     assert done.returncode == 0, done.stderr
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from tests.fakes.lab import bearing
 from tests.gitrepo import Commit, git, make_repository
+from tests.running import ran
 
 pytestmark = [
     pytest.mark.e2e,
@@ -114,17 +115,14 @@ def project(tmp_path: Path) -> Path:
 
 def local(project: Path, program: str, bad: Bad, mark: str) -> subprocess.CompletedProcess[str]:
     (project.parent / "tmp").mkdir()
-    return subprocess.run(
+    return ran(
         [
             str(Path(sys.executable).with_name(program)),
             *("--local", "HEAD~1", "HEAD", "--run", bad.run.replace("MARK", mark), *bad.more),
         ],
         cwd=project,
         env={**os.environ, "TMPDIR": str(project.parent / "tmp"), "COLUMNS": "80"},
-        capture_output=True,
-        text=True,
         timeout=180,
-        check=False,
     )
 
 

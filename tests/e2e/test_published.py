@@ -25,6 +25,7 @@ from tests.e2e.browsing import BROKEN_WORDS, CLIPPED, OVERHANG, SIZES, keep, sho
 from tests.e2e.replay_farm import DEADLINE_S, end_processes_in
 from tests.ports import free_port
 from tests.readme import block_with, blocks
+from tests.running import ran
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1200)]
 
@@ -104,14 +105,11 @@ class Stock:
     def type(self, command: str) -> subprocess.CompletedProcess[str]:
         """Run a command as it stands."""
         program, *arguments = shlex.split(command)
-        return subprocess.run(
+        return ran(
             [Path(sys.executable).parent / program, *arguments],
             cwd=self.directory,
             env=environment(self.home) | {"BENCH_FARM": self.url},
-            capture_output=True,
-            text=True,
             timeout=600,
-            check=False,
         )
 
 

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +13,7 @@ from tests.chromium import Page, chromium
 from tests.e2e.browsing import choose, keep, show
 from tests.e2e.replay_farm import History, ReplayFarm, Shape
 from tests.gitrepo import Commit, add_commits, git, make_repository
+from tests.running import ran
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 
@@ -129,13 +129,7 @@ def walked(page: Page) -> list[str]:
 def test_a_comparison_takes_names_of_branches(farm: ReplayFarm) -> None:
     login = ["--user", USER, "--password-file", str(farm.local.plan.password_file)]
     command = [sys.executable, "-m", "buildbot_bench.cli.compare", "--farm", farm.url, *login]
-    done = subprocess.run(
-        [*command, f"{BRANCH}~1", f"{BRANCH}-r{SLOWER}", "-n", "3", "--json"],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    done = ran([*command, f"{BRANCH}~1", f"{BRANCH}-r{SLOWER}", "-n", "3", "--json"], timeout=300)
     assert done.returncode == 0, done.stderr
     (comparison,) = json.loads(done.stdout)["series"]
     (change,) = comparison["changes"]

@@ -16,6 +16,7 @@ from typing import IO
 
 from buildbot_bench.core.wire import Event, Measured, parse_event, parse_events
 from buildbot_bench.lab.locks import is_locked
+from tests.running import ran
 
 PATIENCE_S = 60.0
 SERIES = {
@@ -75,9 +76,7 @@ class Lab:
         )
 
     def do(self, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            command, capture_output=True, text=True, check=False, timeout=PATIENCE_S
-        )
+        return ran(command, timeout=PATIENCE_S)
 
     def start(self, command: Sequence[str], stdout: int | IO[str] = subprocess.PIPE) -> Popen:
         return subprocess.Popen(
@@ -129,9 +128,7 @@ def is_alive(pid: int) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    state = subprocess.run(
-        ["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False
-    )
+    state = ran(["ps", "-o", "stat=", "-p", str(pid)])
     return state.stdout.strip()[:1] not in {"", "Z"}
 
 

@@ -2,7 +2,6 @@
 
 import re
 import statistics
-import subprocess
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -27,6 +26,7 @@ from buildbot_bench.core.sample import PPS
 from buildbot_bench.lab.pktgen import HEAD_LINES, TAIL_LINES, Reading, parse_receiver
 from buildbot_bench.plugin.importing.archive import Group, Refused, read_archive
 from tests.fakes.compared import comparison_of
+from tests.running import ran
 
 HEAD = [f"{n}.0 main [3036] of the beginning" for n in range(HEAD_LINES)]
 WORKLOADS = ("forwarding", "pf-statefull")
@@ -235,7 +235,7 @@ def test_a_set_up_is_what_sh_reads_and_runs_nothing(tmp_path):
     files = result_files(report_of([]), [boot("x\n", facts={"uname": fact})])
     (tmp_path / "info").write_text(files["RAW/bench.317849.forwarding.info"])
     command = ["sh", "-c", '. ./info && printf %s "$UNAME"']
-    said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    said = ran(command, cwd=tmp_path, check=True)
     assert said.stdout == fact
     assert not (tmp_path / "harm").exists()
 

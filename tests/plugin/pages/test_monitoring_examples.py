@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from buildbot_bench.api.states import ProbeState, SearchState
 from buildbot_bench.plugin.db.states import ImageState
 from buildbot_bench.plugin.pages.metrics import metrics
 from tests.fakes.control import WITH_CONTROL, control_rounds
+from tests.running import ran
 
 DOCS = Path(__file__).parents[3] / "docs/how-to"
 ALERTS = DOCS / "monitoring" / "alerts.yml"
@@ -133,6 +133,6 @@ def test_panels_have_numbers_of_their_own_and_do_not_lie_on_one_another():
 @pytest.mark.skipif(shutil.which("promtool") is None, reason="there is no promtool (prometheus)")
 def test_prometheus_takes_the_rules():
     command = ["promtool", "check", "rules", str(ALERTS)]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+    done = ran(command, timeout=60)
     assert done.returncode == 0, done.stderr
     assert f"{len(rules())} rules found" in done.stdout
