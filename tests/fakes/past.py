@@ -21,6 +21,7 @@ from buildbot_bench.plugin.db.finding_rows import (
 from buildbot_bench.plugin.db.rows import ImageRow, NewCommit, ProbeRequest, ProbeRow
 from buildbot_bench.plugin.db.states import JudgementState, ProbeReason, SearchReason
 from buildbot_bench.plugin.farm import Farm
+from tests.fakes.database import iterated
 
 TESTBED, WORKLOAD = "apu", "forwarding"
 RUN_NOISE = 0.004  # what boots of one image differ by, as a fraction
@@ -130,14 +131,13 @@ class Past:
     ) -> None:
         """One iteration of a probe, a second after the one before; no value: it failed."""
         self.farm.master.reactor.advance(1)
-        await self.farm.store.add_iteration(
-            probe=probe,
-            ordinal=ordinal,
-            unit="" if value is None else unit or self.unit,
-            value=value,
-            failure="no traffic" if value is None else None,
+        await iterated(
+            self.farm.store,
+            probe,
+            "no traffic" if value is None else value,
             at_s=self.farm.now(),
-            duration_s=2.0,
+            ordinal=ordinal,
+            unit=unit or self.unit,
             log=log,
             facts=self.facts,
         )

@@ -142,15 +142,7 @@ async def test_a_boot_that_is_recorded_while_a_cycle_runs_is_not_taken_for_lost(
     async def record_first(path, filters=()):
         """The boot ends between what the cycle reads and what it asks Buildbot."""
         if path == ("buildrequests",) and not master.requests[0].complete:
-            await farm.store.add_iteration(
-                probe=issued,
-                ordinal=0,
-                unit="pps",
-                value=1e6,
-                failure=None,
-                at_s=farm.now(),
-                duration_s=30.0,
-            )
+            await past.add(issued, 0, 1e6)
             await farm.store.change(issued, state="done", ended_at=farm.now())
             master.complete(issued.brid)
         return await ask(path, filters)
