@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import buildbot_bench  # noqa: F401  our own numeric libraries have one thread, and no more is set
+from tests.chromium import CHROMIUM
 from tests.fakes.slow_ssh import git_environment
 
 # Of this process alone: what it starts goes by the user's environment.
@@ -65,6 +66,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-golden", action="store_true", help="write the golden files anew from the code"
     )
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    without = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on the PATH")
+    for item in items:
+        if item.get_closest_marker("browser"):
+            item.add_marker(without)
 
 
 @pytest.fixture(scope="session")

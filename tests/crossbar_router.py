@@ -8,7 +8,6 @@ import fcntl
 import json
 import os
 import signal
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -17,6 +16,7 @@ import pytest
 
 from buildbot_bench.demo.processes import Child, answers, wait_until
 from tests.ports import free_port
+from tests.running import ran
 
 VERSION = "26.10.1"
 INSTALL_S, START_S = 1200.0, 180.0
@@ -78,9 +78,7 @@ def _install(place: Path) -> None:
         # Of its 300 packages a router imports few: those are compiled when it starts.
         [*pip, "--disable-pip-version-check", "--no-compile", f"crossbar=={VERSION}"],
     ):
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=INSTALL_S, check=False
-        )
+        done = ran(command, timeout=INSTALL_S)
         if done.returncode:
             last = (done.stderr.strip().splitlines() or [""])[-1]
             pytest.skip(f"crossbar {VERSION} cannot be installed: {last}")

@@ -15,6 +15,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 from tests.readme import CHECKOUT
+from tests.running import ran
 
 PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet")
 
@@ -52,14 +53,11 @@ class Environment:
 
     def run(self, command: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run what is in its bin/, with nothing of ours around."""
-        return subprocess.run(
+        return ran(
             [str(self.root / "bin" / command), *arguments],
             cwd=self.root,
             env=self._environment(self.root),
-            capture_output=True,
-            text=True,
             timeout=120,
-            check=False,
         )
 
     def start(self, place: Path, command: str, *arguments: str) -> subprocess.Popen[str]:

@@ -12,6 +12,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.running import ran
+
 CHECKOUT = Path(__file__).parents[1]
 README = CHECKOUT / "README.md"
 # In this order. Pages of docs/ that include another of these files hold no blocks.
@@ -110,11 +112,4 @@ def of(program: str) -> list[str]:
 def run(command: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Type a command into a shell at the checkout, with the project's commands on the PATH."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    return subprocess.run(
-        ["sh", "-c", command],
-        cwd=CHECKOUT,
-        env={**os.environ, "PATH": path, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return ran(["sh", "-c", command], cwd=CHECKOUT, env={**os.environ, "PATH": path, **environment})

@@ -4,7 +4,6 @@ And each command says what it is without what it works with.
 """
 
 import re
-import subprocess
 import sys
 import tomllib
 from importlib import metadata
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from manual.parsers import parsers
+from tests.running import ran
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
@@ -69,7 +69,5 @@ def test_a_command_says_what_it_is_by_python_alone(name):
     module, function = SCRIPTS[name]
     program = ASK.replace("MODULE", module).replace("FUNCTION", function)
     lines = [f"{name} {one}" for one in asked]
-    done = subprocess.run(
-        [sys.executable, "-c", program, *lines], capture_output=True, text=True, check=True
-    )
+    done = ran([sys.executable, "-c", program, *lines], check=True)
     assert done.stdout.split() == []

@@ -16,6 +16,7 @@ from buildbot_bench.core.errors import UsageError
 from tests.fakes.kernels import sound_kernel
 from tests.fakes.other_package import install
 from tests.readme import block_with, blocks, on
+from tests.running import ran
 
 PAGE = "docs/how-to/extend.md"
 (DRIVER,) = blocks("python", PAGE, name="driver")
@@ -49,14 +50,11 @@ def other_package(tmp_path):
 
 def bench_lab(place: Path, home: Path, *words: str) -> subprocess.CompletedProcess[str]:
     (home / "testbeds.toml").write_text(TESTBEDS)
-    return subprocess.run(
+    return ran(
         [sys.executable, "-m", "buildbot_bench.lab.cli", *words],
         env={**os.environ, "PYTHONPATH": str(place), "BENCH_LAB_TESTBEDS": "testbeds.toml"},
         cwd=home,
-        capture_output=True,
-        text=True,
         timeout=120,
-        check=False,
     )
 
 

@@ -2,7 +2,6 @@
 
 import ast
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 
 from buildbot_bench.hook_environment import OF_ONE_REPOSITORY
 from tests.gitrepo import Commit, git, make_repository
+from tests.running import ran
 
 ROOT = Path(__file__).parents[1]
 # What stands at the beginning of each kind of process: a command, a worker, a master.
@@ -29,7 +29,7 @@ MEANT = {
 
 def listed() -> list[str]:
     asked = ["git", "rev-parse", "--local-env-vars"]
-    return subprocess.run(asked, check=True, capture_output=True, text=True).stdout.split()
+    return ran(asked, check=True).stdout.split()
 
 
 def test_all_that_git_lists_is_named():
@@ -40,13 +40,7 @@ def test_all_that_git_lists_is_named():
 def test_a_process_drops_what_means_one_repository(kind):
     program = f"{BEGINNINGS[kind]}\nimport subprocess; subprocess.run(['env'], check=True)"
     meant = dict.fromkeys(listed(), "/nowhere")
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        env={**os.environ, **meant},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = ran([sys.executable, "-c", program], env={**os.environ, **meant}, check=True)
     assert [line for line in done.stdout.splitlines() if line.endswith("=/nowhere")] == []
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.readme import CHECKOUT
+from tests.running import ran
 
 CI = CHECKOUT / ".ci"
 DEBIANS = "3.11.2"
@@ -33,11 +34,9 @@ def pythons(tmp_path: Path):
         for tool in TOOLS:
             (tmp_path / "usr" / tool).symlink_to(str(shutil.which(tool)))
         path = os.pathsep.join([str(tmp_path / "local"), str(tmp_path / "usr")])
-        done = subprocess.run(
+        done = ran(
             [str(tmp_path / "usr" / "bash"), str(CI / "newest-python"), str(debians)],
             env={"PATH": path},
-            capture_output=True,
-            text=True,
             check=True,
         )
         return str(Path(done.stdout.strip()).relative_to(tmp_path))
@@ -72,11 +71,9 @@ def test_the_scripts_are_such(script: str):
 def test_the_fast_tests_run_with_any_python(make: str):
     if shutil.which(make) is None:
         pytest.skip(f"there is no {make}")
-    told = subprocess.run(
+    told = ran(
         [make, "-n", "test-fast", "PYTHON=/usr/bin/python3", "VENV=.venv-elsewhere"],
         cwd=CHECKOUT,
-        capture_output=True,
-        text=True,
         check=True,
     )
     assert "/usr/bin/python3 -m venv .venv-elsewhere" in told.stdout

@@ -1,13 +1,13 @@
 """`make test` and `make test-vm` look for their tests where there are some, and miss none."""
 
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from buildbot_bench.one_thread import LIMITS
 from tests.readme import CHECKOUT
+from tests.running import ran
 
 TEXT = (CHECKOUT / "Makefile").read_text()
 OURS = CHECKOUT / "tests"
@@ -70,7 +70,7 @@ def test_a_python_by_which_pip_cannot_fetch_is_refused_at_once(make: str, tmp_pa
     python.write_text('#!/bin/sh\ncase "$2" in *ssl*) exit 1 ;; esac\necho went on\n')
     python.chmod(0o755)
     words = [make, f"PYTHON={python}", f"VENV={tmp_path}/venv", f"{tmp_path}/venv/ready"]
-    done = subprocess.run(words, cwd=CHECKOUT, capture_output=True, text=True, check=False)
+    done = ran(words, cwd=CHECKOUT)
     assert done.returncode != 0
     assert "say PYTHON=" in done.stderr
     assert "went on" not in done.stdout

@@ -5,13 +5,13 @@ portlint and a ports tree are not needed: BSD make reads the Makefile with an em
 
 import re
 import shutil
-import subprocess
 import tomllib
 from pathlib import Path
 
 import pytest
 
 from tests.readme import CHECKOUT
+from tests.running import ran
 
 PORT = CHECKOUT / "packaging" / "freebsd"
 SETTINGS = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())
@@ -31,7 +31,7 @@ def make(tmp_path: Path):
 
     def run(*words: str) -> str:
         command = ["bmake", "-m", str(tmp_path), "-f", str(PORT / "Makefile"), *given, *words]
-        done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=True)
+        done = ran(command, cwd=CHECKOUT, check=True)
         return done.stdout.strip()
 
     return run

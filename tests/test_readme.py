@@ -2,7 +2,6 @@
 
 import re
 import shutil
-import subprocess
 import tomllib
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from buildbot_bench.plugin.farm.series import all_series
 from buildbot_bench.workflow.load import load
 from tests.fakes import reports
 from tests.readme import BLOCKS, CHECKOUT, DOCUMENTS, README, Block, blocks, commands
+from tests.running import ran
 
 MAKES = [
     pytest.param(
@@ -162,9 +162,7 @@ def test_its_control_image_and_its_sites_are_known(tmp_path: Path) -> None:
     "target", [command.split()[1] for command in commands() if command.startswith("make ")]
 )
 def test_each_target_is_known_to_both_kinds_of_make(make: str, target: str) -> None:
-    done = subprocess.run(
-        [make, "-n", target], cwd=CHECKOUT, capture_output=True, text=True, check=False
-    )
+    done = ran([make, "-n", target], cwd=CHECKOUT)
     assert done.returncode == 0, done.stderr
 
 

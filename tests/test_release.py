@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.readme import CHECKOUT
+from tests.running import ran
 
 PROJECT = """\
 [build-system]
@@ -65,13 +66,7 @@ def commit(root: Path) -> None:
 
 
 def release(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, str(CHECKOUT / ".ci" / "release"), *words],
-        cwd=root,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return ran([sys.executable, str(CHECKOUT / ".ci" / "release"), *words], cwd=root)
 
 
 def refusal(root: Path, *words: str) -> str:

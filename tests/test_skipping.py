@@ -10,6 +10,7 @@ import pytest
 
 from tests.ports import free_port
 from tests.readme import CHECKOUT
+from tests.running import ran
 
 WAYS = (
     "def test_it():\n    pytest.skip('there is no server')",
@@ -27,13 +28,10 @@ DATABASE = "tests/plugin/db/test_db_migrations.py"
 def tried(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """What a run of pytest says."""
     own = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-    return subprocess.run(
+    return ran(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments],
         cwd=CHECKOUT,
         env=own | environment,
-        capture_output=True,
-        text=True,
-        check=False,
     )
 
 

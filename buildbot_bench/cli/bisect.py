@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from buildbot_bench.api.requests import MarkAsked, ReleaseAsked, SearchQuestion
-from buildbot_bench.cli.console import exit_status_of
+from buildbot_bench.cli.console import entry_point
 from buildbot_bench.cli.farm_access import FarmCommand, action_of, farm_access, in_repository
 from buildbot_bench.cli.local_arguments import BISECT_HERE, parse_local_bisect
 from buildbot_bench.cli.option_table import BISECT, START
@@ -137,12 +137,6 @@ def _question(given: argparse.Namespace) -> SearchQuestion:
     )
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; `argv` without its name, sys.argv's when None. Returns the exit status."""
-    given = sys.argv[1:] if argv is None else argv
-    return exit_status_of("bench-bisect", lambda: _main(given))
-
-
 def _main(argv: Sequence[str]) -> int:
     if COMMAND.is_local(argv):
         options = parse_local_bisect(argv)
@@ -154,6 +148,8 @@ def _main(argv: Sequence[str]) -> int:
 
     return farm_bisect.run(command)
 
+
+main = entry_point("bench-bisect", _main)
 
 if __name__ == "__main__":
     sys.exit(main())

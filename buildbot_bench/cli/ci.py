@@ -65,24 +65,18 @@ def tell_ci(outcome: CiOutcome, environ: Mapping[str, str]) -> None:
     written = {"GITHUB_STEP_SUMMARY": outcome.markdown, "GITHUB_OUTPUT": values}
     for name, text in written.items():
         if path := environ.get(name):
-            _append(Path(path), text)
+            _write(Path(path), text, os.O_APPEND)
     if environ.get("GITLAB_CI") == "true" and (project := environ.get("CI_PROJECT_DIR")):
-        _write(Path(project) / DOTENV, outcome.outputs)
+        # Variables for later jobs of the pipeline: `BENCH_CULPRIT=…`.
+        named = {f"BENCH_{name.upper()}": value for name, value in outcome.outputs.items()}
+        values = "".join(f"{name}={long_line(value)}\n" for name, value in named.items())
+        _write(Path(project) / DOTENV, values, os.O_TRUNC)
 
 
-def _write(path: Path, outputs: Mapping[str, str]) -> None:
-    """Variables for later jobs of a pipeline: `BENCH_CULPRIT=…`."""
-    lines = [f"BENCH_{name.upper()}={long_line(value)}\n" for name, value in outputs.items()]
+def _write(path: Path, text: str, how: int) -> None:
     try:
-        path.write_text("".join(lines), encoding="utf-8")
-    except OSError as error:
-        say(f"{path} cannot be written: {error}")
-
-
-def _append(path: Path, text: str) -> None:
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-        with os.fdopen(descriptor, "ab") as file:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | how, 0o666)
+        with os.fdopen(descriptor, "wb") as file:
             file.write(text.encode()[:_MOST_BYTES])
     except OSError as error:
         say(f"{path} cannot be written: {error}")

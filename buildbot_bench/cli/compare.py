@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from buildbot_bench.api.requests import DEFAULT_ITERATIONS, ComparisonQuestion, Extension
-from buildbot_bench.cli.console import exit_status_of
+from buildbot_bench.cli.console import entry_point
 from buildbot_bench.cli.farm_access import FarmCommand, action_of, farm_access, in_repository
 from buildbot_bench.cli.local_arguments import COMPARE_HERE, parse_local_compare
 from buildbot_bench.cli.option_table import BEGIN, COMPARE, DECISIONS, START
@@ -187,12 +187,6 @@ def _output(name: str | None) -> Path | None:
     return path
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; `argv` without its name, sys.argv's when None. Returns the exit status."""
-    given = sys.argv[1:] if argv is None else argv
-    return exit_status_of("bench-compare", lambda: _main(given))
-
-
 def _main(argv: Sequence[str]) -> int:
     if COMMAND.is_local(argv):
         options = parse_local_compare(argv)
@@ -204,6 +198,8 @@ def _main(argv: Sequence[str]) -> int:
 
     return farm_compare.run(command)
 
+
+main = entry_point("bench-compare", _main)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -4,7 +4,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntEnum
 from typing import Any, Generic, Protocol, Self, TextIO, TypeVar
 
@@ -89,6 +89,16 @@ def exit_status_of(name: str, work: Callable[[], int]) -> int:
         # Whoever reads has had enough; Python's own last flush must not complain of it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitStatus.NOBODY_READS
+
+
+def entry_point(name: str, work: Callable[[Sequence[str]], int]) -> Callable[..., int]:
+    """Return the `main` of a command: `work` on its arguments, or on sys.argv's when None."""
+
+    def main(argv: Sequence[str] | None = None) -> int:
+        given = sys.argv[1:] if argv is None else argv
+        return exit_status_of(name, lambda: work(given))
+
+    return main
 
 
 def answer(text: str, value: Mapping[str, Any], *, as_json: bool) -> None:

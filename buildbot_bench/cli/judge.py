@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Sequence
 
-from buildbot_bench.cli.console import exit_status_of
+from buildbot_bench.cli.console import entry_point
 from buildbot_bench.cli.option_table import JUDGE
 from buildbot_bench.cli.options import CommandLine
 
@@ -40,18 +40,14 @@ The answer goes to standard output, everything else to standard error.""",
 )
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; `argv` without its name, sys.argv's when None. Returns the exit status."""
-    given = sys.argv[1:] if argv is None else argv
-    return exit_status_of("bench-judge", lambda: _main(given))
-
-
 def _main(argv: Sequence[str]) -> int:
     options = COMMAND.parser().parse_args(argv)
     from buildbot_bench.cli import judge_run  # noqa: PLC0415 - not for --help
 
     return judge_run.run(options)
 
+
+main = entry_point("bench-judge", _main)
 
 if __name__ == "__main__":
     sys.exit(main())

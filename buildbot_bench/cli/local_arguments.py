@@ -143,25 +143,15 @@ def parse_local_compare(argv: Sequence[str]) -> LocalOptions:
 
 
 def _options(line: CommandLine, given: argparse.Namespace, argv: Sequence[str]) -> LocalOptions:
+    several = {name: tuple(getattr(given, name, ())) for name in ("revisions", "skip", "again")}
     return LocalOptions(
-        revisions=tuple(given.revisions),
-        repository=given.repository,
+        **shared(LocalOptions, given) | several,
         task=_task(line, given) if given.run or given.build else _choice(line, given),
-        fix=given.fix,
-        skip=tuple(getattr(given, "skip", ())),
         ahead=given.jobs,
         most_bytes=given.cache,
         form=form_of(given),
-        html=given.html,
         typed=_typed(line, given, argv),
-        iterations=getattr(given, "iterations", 0),
-        images=getattr(given, "images", 0),
-        dry_run=given.dry_run,
-        again=tuple(getattr(given, "again", ())),
-        keep_builds=given.keep_builds,
-        first_parent=getattr(given, "first_parent", False),
         labels=labels_of(getattr(given, "label", ())),
-        fail_on=getattr(given, "fail_on", None),
         against_itself=getattr(given, "aa", False),
         budget_s=given.budget,
     )

@@ -9,7 +9,7 @@ import io
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import BinaryIO
@@ -186,24 +186,19 @@ def _parse(argv: list[str]) -> _Arguments | str:
                 options = _with_confidence(options, value, lenient=confidence_given)
                 confidence_given = True
             case _:
-                options = _switched(options, flag)
+                options = replace(options, **_SWITCHES[flag])
     if len(files) > MAX_DATASETS:
         raise _OptionError("Too many datasets.")
     return _Arguments(options=options, column=column, width=width, files=tuple(files))
 
 
-def _switched(options: Options, flag: str) -> Options:
-    match flag:
-        case "-A":
-            return replace(options, plot=False)
-        case "-n":
-            return replace(options, plot=False, compare=False)
-        case "-P":
-            return replace(options, population=True)
-        case "-q":
-            return replace(options, header=False)
-        case _:
-            return replace(options, separate=True)
+_SWITCHES: Mapping[str, Mapping[str, bool]] = {
+    "-A": {"plot": False},
+    "-n": {"plot": False, "compare": False},
+    "-P": {"population": True},
+    "-q": {"header": False},
+    "-s": {"separate": True},
+}
 
 
 def _with_confidence(options: Options, text: str, *, lenient: bool) -> Options:

@@ -150,16 +150,11 @@ def release_text(testbed: str, *, false_alarm: bool) -> str:
     return f"{testbed} is released; its measurements in quarantine {meanwhile}"
 
 
-def likeliest(suspects: Sequence[SuspectShown]) -> SuspectShown | None:
-    """The suspect that is most probable; the first of several."""
-    return max(suspects, key=lambda suspect: suspect.probability, default=None)
-
-
 def suspects_text(suspects: Sequence[SuspectShown]) -> str:
     """`suspects 3, 93 % in (r311848, r311901]`, or nothing while there are none."""
-    first = likeliest(suspects)
-    if first is None:
+    if not suspects:
         return ""
+    first = max(suspects, key=lambda suspect: suspect.probability)
     return f"suspects {len(suspects)}, {sureness(first.probability)} in ({first.old}, {first.new}]"
 
 

@@ -3,10 +3,8 @@
 import hashlib
 import io
 import tarfile
-import threading
 from collections.abc import Iterator
 from dataclasses import replace
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +21,7 @@ from buildbot_bench.archives.prebuilt import (
 )
 from buildbot_bench.core.errors import InfraError, UntestableRevision
 from buildbot_bench.core.limits import KERNEL_ARCHIVE
+from tests.fakes import web
 from tests.ports import free_port
 
 SHAS = tuple(hashlib.sha1(str(k).encode()).hexdigest() for k in range(4))
@@ -43,12 +42,9 @@ def kernel_txz(sha: str) -> bytes:
     return out.getvalue()
 
 
-class _Handler(SimpleHTTPRequestHandler):
+class _Handler(web.Files):
     fails = 0
     asked: list[str] = []  # noqa: RUF012 - one server, one list
-
-    def log_message(self, *_said: Any) -> None:
-        pass
 
     def send_head(self) -> Any:
         cls = type(self)
@@ -82,11 +78,8 @@ def server(snapshots: Path) -> Iterator[type[_Handler]]:
         def __init__(self, *args: Any) -> None:
             super().__init__(*args, directory=str(snapshots))
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as here:
-        threading.Thread(target=here.serve_forever, daemon=True).start()
-        Handler.url = f"http://127.0.0.1:{here.server_port}"  # type: ignore[attr-defined]
+    with web.served(Handler) as Handler.url:  # type: ignore[attr-defined]
         yield Handler
-        here.shutdown()
 
 
 @pytest.fixture

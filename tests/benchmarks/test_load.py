@@ -1,8 +1,9 @@
 """What `make load` measures, on a farm with few commits: it runs, and asks few queries."""
 
 import json
-import subprocess
 import sys
+
+from tests.running import ran
 
 # As many queries as an idle cycle asks on the farm of docs/contributing/load.md, and some to spare.
 MOST_QUERIES = 70
@@ -10,7 +11,7 @@ MOST_QUERIES = 70
 
 def test_an_idle_cycle_of_a_hundred_series_asks_few_queries(tmp_path):
     command = [sys.executable, "-m", "benchmarks.load", str(tmp_path), "300", "2"]
-    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    text = ran(command, check=True).stdout
     figures = json.loads(text.splitlines()[-1])
     assert figures["idle_queries"] <= MOST_QUERIES
     assert figures["first_ms"] > figures["idle_ms"] > 0

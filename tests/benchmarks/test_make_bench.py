@@ -1,7 +1,6 @@
 """What `make bench` runs: tables, figures as JSON, and the plots that are drawn from them."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from benchmarks.search_runs import ALL_CASES
 from benchmarks.verdicts import Verdict, of_mean, of_share
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.history import MirrorHistory
+from tests.running import ran
 
 
 def test_the_search_is_told_as_a_table_as_figures_and_as_plots(tmp_path, capsys):
@@ -85,13 +85,7 @@ def test_a_mean_misses_a_target_only_beyond_its_error():
 
 
 def test_a_benchmark_that_does_not_exist_is_told_with_those_that_do():
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks", "serach"],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=Path(__file__).parents[2],
-    )
+    done = ran([sys.executable, "-m", "benchmarks", "serach"], cwd=Path(__file__).parents[2])
     assert done.returncode == 2
     expected = "there are search, worlds, forecasts, incident, breakages, judge, comparisons"
     assert expected in done.stderr

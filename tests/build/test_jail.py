@@ -4,16 +4,16 @@ They are stand-ins: no jail is made here. What the real ones refuse of a jail's 
 refuse by the names that jail(8) of FreeBSD 14.2 lists.
 """
 
-import os
 import subprocess
 import sys
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from buildbot_bench.core.build_log import EX_TEMPFAIL
+from tests.fakes.lab import is_alive, wait_for
+from tests.running import ran
 
 HELPER = Path(__file__).parents[2] / "workers" / "jail" / "bench-jail"
 # Of doas(1): no environment of the user's but DOAS_USER, and no question with -n.
@@ -65,14 +65,7 @@ class Machine:
         return {"cwd": self.home / "kernel" / "build", "env": env}
 
     def run(self, script: str) -> tuple[int, str, str]:
-        done = subprocess.run(
-            [*self.command, script],
-            capture_output=True,
-            text=True,
-            timeout=30,
-            check=False,
-            **self.settings,
-        )
+        done = ran([*self.command, script], timeout=30, **self.settings)
         return done.returncode, done.stdout, done.stderr
 
     def said(self) -> list[str]:
@@ -112,22 +105,7 @@ def test_a_jail_ends_when_who_asked_is_killed(machine: Machine) -> None:
     killed.kill()
     killed.wait()
     wait_for(lambda: machine.said()[-1].startswith("jail -R"))
-    wait_for(lambda: not runs(int(began.read_text())))
-
-
-def wait_for(condition) -> None:
-    deadline_s = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline_s
-        time.sleep(0.05)
-
-
-def runs(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
+    wait_for(lambda: not is_alive(int(began.read_text())))
 
 
 @pytest.mark.parametrize("lacks", ["doas", "bench-jail"])
@@ -149,8 +127,6 @@ def test_a_jail_that_the_system_refuses_says_nothing_of_the_revision(machine: Ma
 def test_nobody_has_root_run_it_without_doas(machine: Machine) -> None:
     helper = machine.home / "bin" / "bench-jail"
     for env, words in (({}, "run it by doas"), ({"DOAS_USER": "root"}, "has no jail")):
-        done = subprocess.run(
-            [helper, "/", "true"], capture_output=True, text=True, check=False, env=env
-        )
+        done = ran([helper, "/", "true"], env=env)
         assert done.returncode != 0
         assert words in done.stderr

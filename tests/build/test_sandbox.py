@@ -5,7 +5,6 @@ Where the kernel refuses a sandbox, what is tested is that this is said.
 
 import shutil
 import socket
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from buildbot_bench.core.build_log import EX_TEMPFAIL
+from tests.running import ran
 
 BWRAP = shutil.which("bwrap")
 DEADLINE_S = 60.0
@@ -23,7 +23,7 @@ DEADLINE_S = 60.0
 def refusal() -> str:
     """Why this machine has no sandbox; empty when it has one."""
     words = ["bwrap", "--unshare-all", "--ro-bind", "/", "/", "true"]
-    return subprocess.run(words, capture_output=True, text=True, check=False).stderr.strip()
+    return ran(words).stderr.strip()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,13 +39,10 @@ class Builder:
     def run(self, script: str, *options: str, use: str = "bubblewrap", **env: str):
         command = [sys.executable, "-m", "buildbot_bench.build.cli", "sandboxed"]
         words = [f"--use={use}", f"--directory={self.directory}", *options, "--", "sh", "-c"]
-        done = subprocess.run(
+        done = ran(
             [*command, *words, script],
             cwd=self.directory / "build",
-            capture_output=True,
-            text=True,
             timeout=DEADLINE_S,
-            check=False,
             env={"PATH": "/usr/bin:/bin", "HOME": str(self.home), **env},
         )
         return done.returncode, done.stdout, done.stderr

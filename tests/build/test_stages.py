@@ -2,7 +2,6 @@
 
 import io
 import re
-import subprocess
 import sys
 from itertools import count
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 from buildbot_bench.build.journal import Journal
 from buildbot_bench.core.build_log import Stage
 from tests.build.builder import DONE, ILL, UNTESTABLE, USAGE, needs_clang
+from tests.running import ran
 
 CONFIG = "usr.sbin/config/main.c"
 
@@ -26,7 +26,7 @@ def test_a_daemon_that_ignores_interrupts_builds_too(builder):
     words = builder.words(tool="make.py")
     ignoring = ["sh", "-c", 'trap "" INT; exec "$@"', "sh"]
     command = [*ignoring, sys.executable, "-m", "buildbot_bench.build.cli", *words]
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    done = ran(command)
     assert done.returncode == DONE, done.stdout + done.stderr
 
 

@@ -9,6 +9,8 @@ import subprocess
 import time
 from pathlib import Path
 
+from tests.running import ran
+
 _SOURCE = Path(__file__).with_name("set_clock.c")
 _SETTING = struct.Struct("=qq")
 
@@ -52,7 +54,7 @@ class WallClock:
     def _compile(self) -> str:
         command = ["cc", "-shared", "-fPIC", "-O1", "-o", str(self._library), str(_SOURCE)]
         try:
-            subprocess.run(command, check=True, capture_output=True, text=True)
+            ran(command, check=True)
         except (OSError, subprocess.CalledProcessError) as error:
             return f"there is no clock that can be set: {getattr(error, 'stderr', '') or error}"
         return ""

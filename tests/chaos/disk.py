@@ -14,6 +14,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
+from tests.running import ran
+
 _SHUTDOWN = 0x8004587D  # EXT4_IOC_SHUTDOWN of <linux/ext4.h>
 _NO_LOG_FLUSH = 2
 _MEGABYTES = 512
@@ -130,4 +132,4 @@ def disk_in(home: Path) -> FarmDisk:
 
 
 def _run(*command: str) -> None:
-    subprocess.run(command, check=True, capture_output=True, text=True)
+    ran(command, check=True)

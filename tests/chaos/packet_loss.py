@@ -5,6 +5,8 @@
 
 import subprocess
 
+from tests.running import ran
+
 _COMMAND = "nft"
 # A run that is killed leaves its table behind. It drops nothing once the port has left the set.
 _AT_MOST_S = 60
@@ -50,4 +52,4 @@ class PacketLoss:
 
 def _filter(rules: str) -> None:
     command = [_COMMAND, "-f", "-"]
-    subprocess.run(command, input=rules, check=True, capture_output=True, text=True)
+    ran(command, input=rules, check=True)

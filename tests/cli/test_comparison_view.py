@@ -16,6 +16,7 @@ from buildbot_bench.cli.console import LineView
 from buildbot_bench.cli.live import ComparisonLines
 from buildbot_bench.local.comparing import ComparisonCourse, VariantCourse
 from tests.gitrepo import Commit, make_repository
+from tests.running import ran
 
 SCRIPT = "echo {level}; sleep 0.3\n"
 
@@ -63,7 +64,7 @@ def test_a_terminal_shows_each_variant_and_what_is_done_now(project: Path) -> No
 
 
 def test_elsewhere_each_run_is_a_line_once(project: Path) -> None:
-    done = subprocess.run(command(project), capture_output=True, text=True, check=True)
+    done = ran(command(project), check=True)
     runs = [line for line in done.stderr.splitlines() if " runs  " in line]
     assert len(runs) == 6
     assert runs[0] == "1 of 6 runs  main~1  1000 MB/s"

@@ -3,7 +3,6 @@
 import io
 import json
 import random
-import subprocess
 import sys
 import threading
 import time
@@ -15,6 +14,7 @@ from buildbot_bench.archives.series import read_series
 from buildbot_bench.cli.judge import main
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.metric import NoiseClass
+from tests.running import ran
 
 DATA = Path(__file__).parent.parent / "data" / "judged"
 VALUES = [1.0, 1.01, 0.99, 1.0, 1.2, 1.21, 1.19, 1.2]
@@ -213,5 +213,5 @@ def test_help_needs_no_numpy():
         "try: main(['--help'])\n"
         "except SystemExit: print('numpy' in sys.modules, 'jinja2' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = ran([sys.executable, "-c", code], check=True)
     assert done.stdout.splitlines()[-1] == "False False"

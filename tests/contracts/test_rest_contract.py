@@ -1,7 +1,6 @@
 """What bench-bisect relies on in a farm's REST face; real and fake farms are held to it alike."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import httpx
 import pytest
 
 from tests.contracts.subject import FINAL, SEARCHES, WITH_LOGINS, FarmUnderTest, Json, post
+from tests.running import ran
 
 INVALID_PARAMS = -32602
 PROBE_STATES = {"new", "issued", "done", "lost", "cancelled"}
@@ -298,9 +298,7 @@ def test_bench_bisect_finds_the_culprit(farm: FarmUnderTest, tmp_path: Path) -> 
     login = [] if farm.user is None else ["--user", farm.user, "--password-file", str(password)]
     command = [sys.executable, "-m", "buildbot_bench.cli.bisect", farm.old, farm.new, "--json"]
     options = ["--farm", farm.url, "--testbed", farm.testbed, "--poll", "0.1s", *login]
-    done = subprocess.run(
-        [*command, *options], capture_output=True, text=True, timeout=farm.deadline_s, check=False
-    )
+    done = ran([*command, *options], timeout=farm.deadline_s)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["kind"] == "culprit"
     assert "forecast" in done.stderr

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from buildbot_bench.core.elf import MAGIC, Sizes, sections, sizes, source_names
 from tests.core.elf_files import DATA, DEBUG, NOBITS, WRITE, Part, elf
+from tests.running import ran
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +33,7 @@ def test_a_program_names_its_sources(program: bytes) -> None:
 def test_its_sizes_are_those_of_size(program: bytes, tmp_path: Path) -> None:
     (tmp_path / "program").write_bytes(program)
     command = ["size", "--format=berkeley", tmp_path / "program"]
-    told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    told = ran(command, check=True).stdout
     counted = sizes(program)
     assert counted == tuple(map(int, told.splitlines()[1].split()[:3]))
     assert min(counted) > 0

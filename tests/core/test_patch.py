@@ -15,6 +15,7 @@ from buildbot_bench.core.patch import (
     misfit,
     strip_level,
 )
+from tests.running import ran
 
 GIT = """\
 diff --git a/sys/net/if.c b/sys/net/if.c
@@ -69,12 +70,9 @@ def test_what_git_itself_says_names_the_hunk(tmp_path, patch, complaint):
     (tmp_path / "patch").write_text(patch)
     for command in (["init", "--quiet"], ["add", "."]):
         subprocess.run(["git", *command], cwd=tree, check=True)
-    done = subprocess.run(
+    done = ran(
         ["git", "apply", "--index", "-p1", "../patch"],
         cwd=tree,
-        capture_output=True,
-        text=True,
-        check=False,
         env={"LC_ALL": "C", "PATH": "/usr/local/bin:/usr/bin:/bin"},
     )
     assert done.returncode != 0

@@ -1,13 +1,13 @@
 """`bench-farm check`: what it says of a workflow, how soon, and that `run` says the same."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from buildbot_bench.demo.command import main
+from tests.running import ran
 from tests.workflow.example import SMALLEST
 
 # What takes long to import.
@@ -86,7 +86,5 @@ def test_it_imports_nothing_that_runs_a_farm(workflow: Path) -> None:
         "import sys; from buildbot_bench.demo.command import main; main(['check']); "
         f"print([name for name in {HEAVY} if name in sys.modules])"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=Path()
-    )
+    done = ran([sys.executable, "-c", script], check=True, cwd=Path())
     assert done.stdout.splitlines()[-1] == "[]"

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,6 +17,7 @@ from buildbot_bench.lab.testbeds import load_testbeds
 from buildbot_bench.worker_connection import worker_connection
 from buildbot_bench.workflow.load import load
 from tests.fakes.boxes import parts_of_a_box
+from tests.running import ran
 
 USAGE = 2
 SECRETS = ("*/secrets/*", "*/password", "certificates/*.key")
@@ -51,7 +51,7 @@ def known_labs() -> list[str]:
 def environment(path: Path) -> dict[str, str]:
     """What sh(1) makes of a part's environment."""
     command = ["env", "-i", "sh", "-c", f"set -a; . {path}; env"]
-    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    told = ran(command, check=True).stdout
     pairs = (line.split("=", 1) for line in told.splitlines())
     return {name: value for name, value in pairs if name.startswith("BENCH_")}
 
@@ -66,12 +66,7 @@ def test_its_workflow_and_its_testbeds_belong_together(init, farm, lab):
     assert workflow.testbeds.keys() <= testbeds.keys()
     assert LABS[lab].testbed in workflow.testbeds
     assert f"bench-lab check {LABS[lab].testbed}" in said
-    done = subprocess.run(
-        [farm / "run", "lab", Path(sys.executable).parent / "bench-lab", "list"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = ran([farm / "run", "lab", Path(sys.executable).parent / "bench-lab", "list"])
     assert (done.returncode, done.stderr) == (0, "")
     assert "see `bench-lab check" not in done.stdout
 
@@ -92,12 +87,7 @@ def _has_its_testbed(farm, tmp_path, capsys):
     words[words.index("WORLD")], words[words.index("box.txz")] = map(str, made)
     bin_ = Path(sys.executable).parent
     for command in ([*words, "--disk-mib=20", "--qemu=true"], ["bench-lab", "list"]):
-        done = subprocess.run(
-            [farm / "run", "lab", bin_ / command[0], *command[1:]],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = ran([farm / "run", "lab", bin_ / command[0], *command[1:]])
         assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(testbed)
     kernconf = Path(environment(farm / "builder" / "environment")["BENCH_KERNCONF"])
@@ -267,9 +257,7 @@ def test_systemd_takes_its_units(init, farm):
     assert [path.name for path in units] == [
         f"bench-farm-{part}.service" for part in ("builder", "lab", "master", "master2", "router")
     ]
-    done = subprocess.run(
-        ["systemd-analyze", "verify", *units], capture_output=True, text=True, check=False
-    )
+    done = ran(["systemd-analyze", "verify", *units])
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
 
@@ -282,13 +270,13 @@ def test_sh_takes_its_rc_d_scripts(init, farm):
         "bench_farm_master",
     ]
     for script in (*scripts, farm / "run"):
-        done = subprocess.run(["sh", "-n", script], capture_output=True, text=True, check=False)
+        done = ran(["sh", "-n", script])
         assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_run_says_which_parts_there_are(init, farm):
     init()
-    done = subprocess.run([farm / "run"], capture_output=True, text=True, check=False)
+    done = ran([farm / "run"])
     assert (done.returncode, done.stderr) == (
         USAGE,
         "run: say which part: master, builder, lab\n",

@@ -13,6 +13,7 @@ from email import message_from_bytes, policy
 from buildbot_bench.render.message import report_letter
 from buildbot_bench.render.mime import Envelope, write_message
 from tests.fakes import reports
+from tests.running import ran
 
 SINK = (sys.executable, "-m", "buildbot_bench.demo.smtp_sink")
 
@@ -59,7 +60,7 @@ def test_each_mail_is_a_file_of_its_own_and_a_line(tmp_path):
 def test_a_taken_port_ends_the_sink_with_one_clear_line(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         command = [*SINK, "--port", str(taken.getsockname()[1]), "--dir", str(tmp_path)]
-        ended = subprocess.run(command, capture_output=True, text=True, check=False)
+        ended = ran(command)
     assert ended.returncode == 2
     assert ended.stderr.count("\n") == 1
     assert "try another --port" in ended.stderr

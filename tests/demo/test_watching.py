@@ -18,6 +18,7 @@ from buildbot_bench.demo.watching import watched
 from buildbot_bench.lab.job import Job
 from buildbot_bench.lab.runner import Request
 from tests.e2e.replay_farm import end_processes_in, processes_in
+from tests.running import ran
 
 SOON_S = 120.0
 POLITE = "import time; print('up', flush=True); time.sleep(600)"
@@ -203,9 +204,7 @@ def test_a_child_whose_note_another_holds_is_not_started_twice(home):
 
 
 def children_of(parent: int) -> list[int]:
-    listing = subprocess.run(
-        ["ps", "-A", "-o", "pid=", "-o", "ppid="], capture_output=True, text=True, check=True
-    )
+    listing = ran(["ps", "-A", "-o", "pid=", "-o", "ppid="], check=True)
     pairs = [map(int, line.split()) for line in listing.stdout.splitlines()]
     return [pid for pid, ppid in pairs if ppid == parent]
 

@@ -105,3 +105,9 @@ def choose(page: Page, label: str, value: str) -> None:
         f".set.call({box}, {value!r}); "
         f"{box}.dispatchEvent(new Event('change', {{bubbles: true}}))"
     )
+
+
+def with_links(farm: ReplayFarm) -> None:
+    """The repository is a path, which has no site: bench.yml says where its commits are read."""
+    with (farm.directory / "bench.yml").open("a") as file:
+        file.write("\nlinks: {commit: 'https://git.example.org/src/commit/?id={commit}'}\n")

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from tests.chromium import CHROMIUM, Page, chromium
 from tests.databases import new_database, postgresql_server
 from tests.e2e.farms import module_farms
 from tests.e2e.inbox import Inbox
@@ -50,6 +51,15 @@ def database() -> Iterator[str]:
     """The URL of an empty database, dropped afterwards."""
     with new_database(postgresql_server()) as url:
         yield url
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    """A tab of a browser with a profile of its own."""
+    if CHROMIUM is None:
+        pytest.skip("there is no chromium on the PATH")
+    with chromium(tmp_path_factory.mktemp("profile")) as new_tab:
+        yield new_tab()
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import sys
 import time
 from collections import Counter
@@ -17,6 +16,7 @@ import httpx
 
 from buildbot_bench.demo.processes import Child
 from tests.asking import ASKED, pause
+from tests.running import ran
 
 DEADLINE_S = 240.0
 MOST_RESTARTS = 10  # of a worker, which ends when no master answers yet
@@ -38,12 +38,7 @@ class MadeFarm:
     @classmethod
     def make(cls, directory: Path, *options: str, **environ: str) -> MadeFarm:
         """Type `bench-farm init`."""
-        done = subprocess.run(
-            [BIN / "bench-farm", "init", str(directory), *options],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = ran([BIN / "bench-farm", "init", str(directory), *options])
         assert (done.returncode, done.stderr) == (0, ""), done.stderr
         return cls(directory=directory, said=done.stdout, environ=environ)
 
@@ -60,14 +55,7 @@ class MadeFarm:
             for line in self.said.splitlines()
             if line.startswith("       ") and word in line
         ]
-        done = subprocess.run(
-            ["sh", "-c", command],
-            env={**os.environ, **self.environ},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=DEADLINE_S,
-        )
+        done = ran(["sh", "-c", command], env={**os.environ, **self.environ}, timeout=DEADLINE_S)
         assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
         return done.stdout
 

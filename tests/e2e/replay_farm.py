@@ -30,6 +30,7 @@ from buildbot_bench.lab.job import Job
 from tests.asking import ASKED, pause
 from tests.ports import free_port
 from tests.readme import CHECKOUT
+from tests.running import ran
 
 # Long enough for a machine on which many others work; only a failing test waits for it.
 DEADLINE_S = 240.0
@@ -214,13 +215,10 @@ class ReplayFarm:
             "BENCH_PASSWORD_FILE": str(self.local.plan.password_file),
             "XDG_CONFIG_HOME": str(self.directory / "config"),
         }
-        return subprocess.run(
+        return ran(
             [sys.executable, "-m", "buildbot_bench.cli.bisect", *arguments],
             env=os.environ | login | environment,
-            capture_output=True,
-            text=True,
             timeout=3 * DEADLINE_S,
-            check=False,
         )
 
     def begin_search(self, old: str, new: str, *options: str) -> int:

@@ -5,7 +5,6 @@ The sites speak OAuth 2 over loopback, the proxy is nginx, the browser chromium.
 
 import socket
 import ssl
-import subprocess
 import sys
 from collections.abc import Iterator
 from functools import partial
@@ -18,12 +17,13 @@ from buildbot_bench.demo.certificates import make_certificates
 from buildbot_bench.demo.farm import USER
 from buildbot_bench.plugin.operations.hangs import read_ports
 from tests.asking import ASKED
-from tests.chromium import CHROMIUM, Page, chromium
+from tests.chromium import Page
 from tests.contracts.subject import post
 from tests.e2e.browsing import show
 from tests.e2e.guarded_farm import NGINX, GuardedFarm, example, reverse_proxy
 from tests.e2e.replay_farm import Shape
 from tests.fakes.oauth_sites import OAuthSites, Person, oauth_sites
+from tests.running import ran
 
 pytestmark = pytest.mark.e2e
 
@@ -189,14 +189,7 @@ def test_who_logs_in_at_github_has_the_roles_of_the_name_and_the_groups(
     assert farm.bisect("r311848", "r311849", "--dry-run").returncode == 0
 
 
-@pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
-    with chromium(tmp_path_factory.mktemp("profile")) as new_page:
-        yield new_page()
-
-
 @pytest.mark.browser
-@pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on the PATH")
 def test_pages_work_and_no_script_runs_that_is_not_the_masters(
     farm: GuardedFarm, sites: OAuthSites, page: Page
 ) -> None:
@@ -293,13 +286,10 @@ def test_the_doctor_knows_that_all_ports_are_closed_to_others(farm: GuardedFarm)
 def test_a_master_that_others_reach_believes_no_header(farm: GuardedFarm) -> None:
     open_to_all = "c['www']['port'] = 'tcp:8010'"
     farm.say(f"{example('python', 'RemoteUserAuth')}\n{open_to_all}\n")
-    done = subprocess.run(
+    done = ran(
         [Path(sys.executable).parent / "buildbot", "checkconfig", "guarded.cfg"],
         cwd=farm.directory / "master",
         env=farm.local.master.env,
-        capture_output=True,
-        text=True,
-        check=False,
     )
     assert done.returncode == 1
     assert "RemoteUserAuth trusts a header that anybody can send" in done.stdout + done.stderr

@@ -17,6 +17,7 @@ from buildbot_bench.cli.ci import DOTENV
 from tests.fakes.review_sites import NUMBER, REPOSITORY, TOKEN, Reviews, reviews
 from tests.gitrepo import Commit, git, make_repository
 from tests.readme import blocks
+from tests.running import ran
 
 pytestmark = pytest.mark.e2e
 
@@ -259,14 +260,11 @@ def test_gitlab_s_job_of_the_documents_comments_and_fails(project: Path, pull_re
     }
     # A build whose images differ, so that 6 % can be decided.
     script = script.replace("'true'", "'echo \"# $BENCH_IMAGE\" >>count.sh'")
-    done = subprocess.run(
+    done = ran(
         ["sh", "-c", script.replace("last-number", "last-number --lower-is-better")],
         cwd=project,
         env={**os.environ, **job},
-        capture_output=True,
-        text=True,
         timeout=240,
-        check=False,
     )
     assert done.returncode == 1, done.stderr
     assert "worse" in site.texts[0]

@@ -6,7 +6,6 @@ import pty
 import re
 import select
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -17,6 +16,7 @@ import pytest
 from buildbot_bench.demo.processes import answers
 from tests.e2e.replay_farm import DEADLINE_S, end_processes_in, processes_in
 from tests.ports import free_port
+from tests.running import ran
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 
@@ -44,9 +44,7 @@ class Terminal:
     @property
     def keeper(self) -> int:
         """bench-farm's own process."""
-        found = subprocess.run(
-            ["ps", "-A", "-o", "pid=", "-o", "ppid="], capture_output=True, text=True, check=True
-        )
+        found = ran(["ps", "-A", "-o", "pid=", "-o", "ppid="], check=True)
         pairs = [map(int, line.split()) for line in found.stdout.splitlines()]
         (pid,) = [pid for pid, parent in pairs if parent == self.shell]
         return pid

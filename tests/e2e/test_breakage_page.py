@@ -1,21 +1,15 @@
 """The page of a breakage in a real headless Chromium: a card, sections that open, links."""
 
 import json
-from collections.abc import Iterator
 
 import pytest
 
 from buildbot_bench.demo.generated_history import GeneratedCommit, write_history
-from tests.chromium import CHROMIUM, Page, chromium
-from tests.e2e.browsing import NARROW, OVERHANG, keep, show, text
+from tests.chromium import Page
+from tests.e2e.browsing import NARROW, OVERHANG, keep, show, text, with_links
 from tests.e2e.replay_farm import History, ReplayFarm, Shape
 
-pytestmark = [
-    pytest.mark.e2e,
-    pytest.mark.browser,
-    pytest.mark.timeout(600),
-    pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on the PATH"),
-]
+pytestmark = [pytest.mark.e2e, pytest.mark.browser, pytest.mark.timeout(600)]
 
 OLD, NEW = 311848, 311858
 HOSTILE = "<img src=x onerror=window.harmed=1>\u202e\x1b[31m"
@@ -27,12 +21,6 @@ SEARCH = (
     " '{old}', 1, '{new}', 11, .02, .01, 'alarm', '', 'found', 1, 2, 0, 'boot', '{breakage}',"
     " 'normal', '')"
 )
-
-
-def with_links(farm: ReplayFarm) -> None:
-    """The repository is a path, which has no site: bench.yml says where its commits are read."""
-    with (farm.directory / "bench.yml").open("a") as file:
-        file.write("\nlinks: {commit: 'https://git.example.org/src/commit/?id={commit}'}\n")
 
 
 @pytest.fixture(scope="module")
@@ -55,12 +43,6 @@ def farm(farms, tmp_path_factory: pytest.TempPathFactory) -> ReplayFarm:
     shas = [history.shas[f"r{svn}"] for svn in (OLD, NEW)]
     farm.change(SEARCH.format(old=shas[0], new=shas[1], breakage=breakage))
     return farm
-
-
-@pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
-    with chromium(tmp_path_factory.mktemp("profile")) as new_tab:
-        yield new_tab()
 
 
 def test_a_breakage_is_a_card_and_sections_that_open(page: Page, farm: ReplayFarm) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.chromium import CHROMIUM, chromium
+from tests.chromium import chromium
 from tests.e2e.browsing import NARROW, OVERHANG, keep
 from tests.e2e.embedded import embed
 from tests.e2e.histories import edited_history
@@ -174,7 +174,6 @@ def test_bench_bisect_follows_and_lists_them(farm: ReplayFarm) -> None:
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on the PATH")
 def test_the_pages_show_what_broke_and_that_it_is_over(farm: ReplayFarm, tmp_path: Path) -> None:
     (build,) = farm.rows("SELECT id FROM bench_search WHERE kind = 'build'")
     with chromium(tmp_path / "profile") as new_tab:

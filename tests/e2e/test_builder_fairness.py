@@ -4,8 +4,6 @@ All builds wait at a gate until all is asked for, so that their order is the far
 """
 
 import os
-import random
-import subprocess
 import sys
 from itertools import accumulate
 from pathlib import Path
@@ -14,9 +12,10 @@ import pytest
 
 from buildbot_bench.core.sharing import Weights
 from buildbot_bench.demo.farm import USER
-from tests.e2e.histories import numbered_history, record
+from tests.e2e.histories import numbered_history, record_levels
 from tests.e2e.replay_farm import ReplayFarm, Shape
 from tests.fakes.fairness import waits_at_most_s
+from tests.running import ran
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 
@@ -42,14 +41,7 @@ def gate(tmp_path: Path) -> Path:
 @pytest.fixture
 def farm(farms, gate: Path, tmp_path: Path) -> ReplayFarm:
     history, series = numbered_history(tmp_path, FIRST, PUSHED), tmp_path / "series.jsonl"
-    noise = random.Random(5)
-    record(
-        series,
-        {
-            svn: [620e3 * (1 + noise.gauss(0, 0.002)) for _ in range(9)]
-            for svn in range(FIRST, PUSHED + 1)
-        },
-    )
+    record_levels(series, dict.fromkeys(range(FIRST, PUSHED + 1), 620e3), seed=5)
 
     def wait_at_gate(farm: ReplayFarm) -> None:
         path = farm.local.plan.workflow
@@ -72,14 +64,7 @@ def compare(farm: ReplayFarm, user: str, revisions: range, *options: str) -> Non
     login = {"BENCH_FARM": farm.url, "BENCH_USER": user, "BENCH_PASSWORD_FILE": str(password)}
     names = [f"r{svn}" for svn in revisions]
     command = [sys.executable, "-m", "buildbot_bench.cli.compare", *names, "--no-wait", *options]
-    done = subprocess.run(
-        [*command, "--images", "1"],
-        env=os.environ | login,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    done = ran([*command, "--images", "1"], env=os.environ | login, timeout=300)
     assert done.returncode == 0, done.stderr
 
 

@@ -14,6 +14,7 @@ import pytest
 from buildbot_bench.demo.farm import USER
 from buildbot_bench.plugin.importing.archive import Group, read_archive
 from tests.e2e.replay_farm import ReplayFarm, Shape
+from tests.running import ran
 
 pytestmark = pytest.mark.e2e
 
@@ -36,13 +37,10 @@ def compare(farm: ReplayFarm, *arguments: str) -> str:
         "BENCH_USER": USER,
         "BENCH_PASSWORD_FILE": str(farm.local.plan.password_file),
     }
-    done = subprocess.run(
+    done = ran(
         [sys.executable, "-m", "buildbot_bench.cli.compare", *arguments],
         env=os.environ | login,
-        capture_output=True,
-        text=True,
         timeout=600,
-        check=False,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

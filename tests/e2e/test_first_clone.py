@@ -13,7 +13,7 @@ import pytest
 
 from buildbot_bench.demo.farm import USER
 from buildbot_bench.demo.generated_history import GeneratedCommit, write_history
-from tests.chromium import CHROMIUM, Page, chromium
+from tests.chromium import Page
 from tests.e2e.browsing import log_in, show, text
 from tests.e2e.replay_farm import DEADLINE_S, History, ReplayFarm, Shape
 from tests.fakes.slow_ssh import git_environment
@@ -48,14 +48,6 @@ def farm(farms, transport: Path, tmp_path_factory: pytest.TempPathFactory) -> Re
     path = tmp_path_factory.mktemp("first") / "src"
     history = History(path=path, shas=write_history(path, commits))
     return farms(Shape(tip="r311853", iterations=3, transport=transport), history)
-
-
-@pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
-    if CHROMIUM is None:
-        pytest.skip("there is no chromium on the PATH")
-    with chromium(tmp_path_factory.mktemp("profile")) as new_tab:
-        yield new_tab()
 
 
 def ask(farm: ReplayFarm, *arguments: str) -> subprocess.Popen[str]:

@@ -14,17 +14,23 @@ import pytest
 
 from buildbot_bench.demo.generated_history import GeneratedCommit, write_history
 from tests.asking import ASKED
-from tests.chromium import CHROMIUM, Page, chromium
-from tests.e2e.browsing import CLIPPED, NARROW, OVERHANG, click, keep, log_in, log_out, show, text
+from tests.chromium import Page, chromium
+from tests.e2e.browsing import (
+    CLIPPED,
+    NARROW,
+    OVERHANG,
+    click,
+    keep,
+    log_in,
+    log_out,
+    show,
+    text,
+    with_links,
+)
 from tests.e2e.planted import plant
 from tests.e2e.replay_farm import API, History, ReplayFarm, Shape
 
-pytestmark = [
-    pytest.mark.e2e,
-    pytest.mark.browser,
-    pytest.mark.timeout(900),
-    pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on the PATH"),
-]
+pytestmark = [pytest.mark.e2e, pytest.mark.browser, pytest.mark.timeout(900)]
 
 OLD, NEW = 311848, 311887
 COUNT = NEW - OLD + 1
@@ -58,12 +64,6 @@ writtenWords.filter((one) => one.left < 0 || one.right > one.width || one.top < 
 def boots(level: float, position: int) -> list[float]:
     """Three boots, which differ from each other and between revisions."""
     return [round(level * (1 + 0.004 * ((3 * position + ordinal) % 5 - 2))) for ordinal in range(3)]
-
-
-def with_links(farm: ReplayFarm) -> None:
-    """The repository is a path, which has no site: bench.yml says where its commits are read."""
-    with (farm.directory / "bench.yml").open("a") as file:
-        file.write("\nlinks: {commit: 'https://git.example.org/src/commit/?id={commit}'}\n")
 
 
 @pytest.fixture(scope="module")

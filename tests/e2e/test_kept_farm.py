@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from uuid import uuid4
@@ -16,6 +15,7 @@ from tests.e2e.made_farm import BIN, MadeFarm
 from tests.e2e.replay_farm import end_processes_in
 from tests.ports import free_port
 from tests.readme import CHECKOUT, KEPT, RUN_BLOCKS, on
+from tests.running import ran
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1500)]
 
@@ -75,13 +75,10 @@ def typed(
     home: Path, commands: list[str], change: Callable[[str], str] = str, **environ: str
 ) -> str:
     path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
+    done = ran(
         ["sh", "-e", "-c", "\n".join(map(change, commands))],
         cwd=home,
         env=os.environ | {"HOME": str(home), "PATH": path} | environ,
-        capture_output=True,
-        text=True,
-        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

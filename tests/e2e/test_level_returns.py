@@ -1,11 +1,10 @@
 """A regression that a later commit takes back: its incident closes by itself, in its thread."""
 
-import random
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.histories import numbered_history, record
+from tests.e2e.histories import numbered_history, record_levels
 from tests.e2e.inbox import Inbox, flowing
 from tests.e2e.replay_farm import ReplayFarm, Shape
 
@@ -19,19 +18,10 @@ PATIENCE_S = 400.0
 @pytest.fixture(scope="module")
 def series(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A recorded lab in which r400012 to r400019 are slower by a tenth."""
-    noise = random.Random(7)
     path = tmp_path_factory.mktemp("recording") / "series.jsonl"
-    record(
-        path,
-        {
-            svn: [
-                LEVEL * (1 - LOST * (SLOW <= svn < BACK)) * (1 + noise.gauss(0, 0.002))
-                for _ in range(9)
-            ]
-            for svn in range(FIRST, LAST + 1)
-        },
-    )
-    return path
+    revisions = range(FIRST, LAST + 1)
+    levels = {svn: LEVEL * (1 - LOST * (SLOW <= svn < BACK)) for svn in revisions}
+    return record_levels(path, levels, seed=7)
 
 
 @pytest.fixture(scope="module")

@@ -6,13 +6,14 @@ No process is left of any of them, and no file of theirs.
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from tests.fakes.lab import bearing
 from tests.gitrepo import Commit, git, make_repository
+from tests.running import ran
 
 pytestmark = [
     pytest.mark.e2e,
@@ -112,30 +113,16 @@ def project(tmp_path: Path) -> Path:
     return tmp_path / "project"
 
 
-def alive(mark: str) -> Iterator[str]:
-    """The processes that bear a word."""
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            words = path.read_bytes()
-        except OSError:
-            continue
-        if mark.encode() in words and int(path.parent.name) != os.getpid():
-            yield path.parent.name
-
-
 def local(project: Path, program: str, bad: Bad, mark: str) -> subprocess.CompletedProcess[str]:
     (project.parent / "tmp").mkdir()
-    return subprocess.run(
+    return ran(
         [
             str(Path(sys.executable).with_name(program)),
             *("--local", "HEAD~1", "HEAD", "--run", bad.run.replace("MARK", mark), *bad.more),
         ],
         cwd=project,
         env={**os.environ, "TMPDIR": str(project.parent / "tmp"), "COLUMNS": "80"},
-        capture_output=True,
-        text=True,
         timeout=180,
-        check=False,
     )
 
 
@@ -163,7 +150,7 @@ def test_a_bad_command_is_told_with_its_last_lines_and_leaves_nothing(
     assert "\x00" not in done.stderr
     assert "\x1b" not in done.stderr
     assert all(len(line) < 400 for line in told), done.stderr
-    assert list(alive(mark)) == []
+    assert list(bearing(mark)) == []
     assert list((project.parent / "tmp").iterdir()) == []
     assert git(project, "worktree", "list").count("\n") == 0
     assert git(project, "status", "--short") == ""

@@ -15,6 +15,7 @@ import pytest
 
 from tests.gitrepo import Commit, git, make_repository
 from tests.readme import FOLLOWED, of, on
+from tests.running import ran
 from tests.terminal import in_a_terminal
 
 pytestmark = pytest.mark.e2e
@@ -239,7 +240,7 @@ def library(tmp_path: Path) -> Path:
 def test_the_documents_are_right(command: str, library: Path) -> None:
     place = library.parent
     files = {name: place / name for name in ("GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT")}
-    done = subprocess.run(
+    done = ran(
         ["sh", "-c", command],
         cwd=library,
         env={
@@ -248,10 +249,7 @@ def test_the_documents_are_right(command: str, library: Path) -> None:
             "GITHUB_ACTIONS": "true",
             **{name: str(path) for name, path in files.items()},
         },
-        capture_output=True,
-        text=True,
         timeout=120,
-        check=False,
     )
     assert done.returncode == 0, done.stderr
     if "--aa" in command:
@@ -282,14 +280,11 @@ def test_the_hook_of_the_documents_keeps_back_what_is_slower(library: Path) -> N
     statuses = []
     for tip in ("v1.10.0~8", "v1.10.0"):
         git(library, "update-ref", "refs/heads/next", tip)
-        done = subprocess.run(
+        done = ran(
             ["git", "push", "--quiet", "../elsewhere.git", "next"],
             cwd=library,
             env={**os.environ, "PATH": programs},
-            capture_output=True,
-            text=True,
             timeout=240,
-            check=False,
         )
         statuses.append(done.returncode)
     assert statuses == [0, 1], done.stderr

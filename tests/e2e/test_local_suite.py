@@ -2,13 +2,13 @@
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from tests.gitrepo import Commit, git, make_repository
+from tests.running import ran
 
 pytestmark = pytest.mark.e2e
 
@@ -45,14 +45,11 @@ def project(tmp_path: Path) -> Path:
 
 
 def asked(project: Path, program: str, *arguments: str) -> tuple[int, str, str]:
-    done = subprocess.run(
+    done = ran(
         [str(Path(sys.executable).with_name(program)), "--local", *arguments],
         cwd=project,
         env={**os.environ, "RUNS": str(project.parent / "runs"), "COLUMNS": "80"},
-        capture_output=True,
-        text=True,
         timeout=240,
-        check=False,
     )
     return done.returncode, done.stdout, done.stderr
 

@@ -3,13 +3,13 @@
 import ast
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from tests.readme import CHECKOUT
+from tests.running import ran
 
 pytestmark = pytest.mark.e2e
 
@@ -28,13 +28,10 @@ def test_master_cfg_is_one_short_page_without_logic() -> None:
 def test_fresh_copy_passes_checkconfig(tmp_path: Path) -> None:
     for name in ("master.cfg", "bench.yml"):
         shutil.copyfile(CHECKOUT / name, tmp_path / name)
-    done = subprocess.run(
+    done = ran(
         [Path(sys.executable).parent / "buildbot", "checkconfig", "master.cfg"],
         cwd=tmp_path,
         env={name: value for name, value in os.environ.items() if not name.startswith("BENCH_")},
-        capture_output=True,
-        text=True,
-        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Config file is good!" in done.stdout

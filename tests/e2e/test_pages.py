@@ -13,7 +13,7 @@ import pytest
 
 from buildbot_bench.demo.farm import USER
 from tests.asking import ASKED
-from tests.chromium import CHROMIUM, Page, chromium
+from tests.chromium import Page
 from tests.contracts.subject import post
 from tests.e2e.browsing import (
     BROKEN_WORDS,
@@ -31,12 +31,7 @@ from tests.e2e.browsing import (
 from tests.e2e.hostile_farm import HARMED, HOSTILE, MARKUP, NEW, OLD, hostile_history, hostile_shape
 from tests.e2e.replay_farm import API, ReplayFarm
 
-pytestmark = [
-    pytest.mark.e2e,
-    pytest.mark.browser,
-    pytest.mark.timeout(900),
-    pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on the PATH"),
-]
+pytestmark = [pytest.mark.e2e, pytest.mark.browser, pytest.mark.timeout(900)]
 
 PAGES = ("", "history", "history/replay/forwarding", "reports", "lab", "searches/1")
 PLOT = ".chart"
@@ -49,12 +44,6 @@ def farm(farms, data: Path, tmp_path_factory: pytest.TempPathFactory) -> ReplayF
     """A farm of nine commits; r311849 slows forwarding down by a quarter."""
     history = hostile_history(tmp_path_factory.mktemp("hostile") / "src")
     return farms(hostile_shape(tmp_path_factory.mktemp("captures"), data), history)
-
-
-@pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
-    with chromium(tmp_path_factory.mktemp("profile")) as new_tab:
-        yield new_tab()
 
 
 @pytest.fixture(autouse=True)

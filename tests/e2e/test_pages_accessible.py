@@ -15,19 +15,14 @@ import pytest
 from buildbot_bench.demo.farm import USER
 from tests.asking import ASKED
 from tests.axe import violations
-from tests.chromium import CHROMIUM, Page, chromium
+from tests.chromium import Page
 from tests.contracts.subject import post
 from tests.e2e.browsing import CLIPPED, OVERHANG, SIZES, log_in, log_out, show
 from tests.e2e.hostile_farm import HARMED, NEW, OLD, hostile_history, hostile_shape
 from tests.e2e.replay_farm import ReplayFarm
 from tests.firefox import FIREFOX, FirefoxPage, firefox
 
-pytestmark = [
-    pytest.mark.e2e,
-    pytest.mark.browser,
-    pytest.mark.timeout(900),
-    pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on the PATH"),
-]
+pytestmark = [pytest.mark.e2e, pytest.mark.browser, pytest.mark.timeout(900)]
 
 # A megabyte of one word in a commit's message, and what a mail server or a terminal would obey.
 LONG = "x" * 1_000_000 + "\n.\n\x1b[31mred\x1b[0m\n"
@@ -62,12 +57,6 @@ def farm(farms, data: Path, tmp_path_factory: pytest.TempPathFactory) -> ReplayF
         ended = f"SELECT ended_at FROM {table} WHERE id = 1"
         farm.wait(lambda: farm.value(ended), f"{table} ends", deadline_s=600)  # noqa: B023 - now
     return farm
-
-
-@pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
-    with chromium(tmp_path_factory.mktemp("profile")) as new_tab:
-        yield new_tab()
 
 
 @pytest.fixture(scope="module")

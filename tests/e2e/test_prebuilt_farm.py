@@ -2,16 +2,15 @@
 
 import hashlib
 import json
-import threading
 from collections.abc import Iterator
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 from tests.e2e.checks import steps_of
 from tests.e2e.replay_farm import ReplayFarm, Shape
+from tests.fakes import web
 
 pytestmark = pytest.mark.e2e
 
@@ -19,20 +18,12 @@ EVERY = 10
 DAMAGED = "r312200"  # near the middle of the range; it stands in the server's list, and is damaged
 
 
-class _Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *_said: object) -> None:
-        pass
-
-
 @pytest.fixture(scope="module")
 def kernels(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
     """A directory and the URL at which it is served."""
     here = tmp_path_factory.mktemp("kernels")
-    handler = partial(_Quiet, directory=str(here))
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield here, f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
+    with web.served(partial(web.Files, directory=str(here))) as url:
+        yield here, url
 
 
 @pytest.fixture(scope="module")

@@ -20,11 +20,12 @@ import pytest
 from buildbot_bench.core.wire import RECORDED_BOOTS
 from buildbot_bench.demo.processes import wait_until
 from tests.asking import ASKED
-from tests.chromium import CHROMIUM, chromium
+from tests.chromium import chromium
 from tests.e2e.browsing import BROKEN_WORDS, CLIPPED, OVERHANG, SIZES, keep, show, text
 from tests.e2e.replay_farm import DEADLINE_S, end_processes_in
 from tests.ports import free_port
 from tests.readme import block_with, blocks
+from tests.running import ran
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1200)]
 
@@ -104,14 +105,11 @@ class Stock:
     def type(self, command: str) -> subprocess.CompletedProcess[str]:
         """Run a command as it stands."""
         program, *arguments = shlex.split(command)
-        return subprocess.run(
+        return ran(
             [Path(sys.executable).parent / program, *arguments],
             cwd=self.directory,
             env=environment(self.home) | {"BENCH_FARM": self.url},
-            capture_output=True,
-            text=True,
             timeout=600,
-            check=False,
         )
 
 
@@ -231,7 +229,6 @@ def test_a_review_that_is_not_there_is_refused_in_one_line(farm: Stock) -> None:
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on the PATH")
 def test_seven_variants_fit_the_page_and_a_telephone(farm: Stock, tmp_path: Path) -> None:
     number = number_of(farm, CASES[-1].named)
     with chromium(tmp_path) as new_tab:

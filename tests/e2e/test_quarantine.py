@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from tests.asking import ASKED
-from tests.chromium import CHROMIUM, chromium
+from tests.chromium import chromium
 from tests.e2e.browsing import NARROW, OVERHANG, keep
 from tests.e2e.histories import numbered_history, record
 from tests.e2e.inbox import Inbox
@@ -130,7 +130,6 @@ def test_what_was_measured_in_doubt_is_kept_and_marked(farm: ReplayFarm) -> None
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on the PATH")
 def test_the_lab_page_shows_the_chart_and_a_member_releases_the_testbed(
     farm: ReplayFarm, tmp_path: Path
 ) -> None:

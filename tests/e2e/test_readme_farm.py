@@ -6,7 +6,6 @@ environment, the database, and the ports, by the variables that the README names
 
 import os
 import shutil
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -22,6 +21,7 @@ from tests.asking import ASKED
 from tests.e2e.replay_farm import end_processes_in
 from tests.ports import free_port
 from tests.readme import CHECKOUT, block_with
+from tests.running import ran
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 
@@ -61,13 +61,10 @@ class Newcomer:
 
     def type(self, commands: list[str]) -> None:
         """Run the commands one after the other in one shell, which ends at the first that fails."""
-        done = subprocess.run(
+        done = ran(
             ["sh", "-e", "-c", "\n".join(map(self._here, filter(_installs_nothing, commands)))],
             cwd=self.checkout,
             env=self._environment(),
-            capture_output=True,
-            text=True,
-            check=False,
             timeout=DEADLINE_S,
         )
         assert done.returncode == 0, done.stdout + done.stderr

@@ -1,13 +1,12 @@
 """A culprit is booted on a second machine, and its mail says whether it is there, too."""
 
-import random
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from buildbot_bench.demo.farm import LocalFarm
-from tests.e2e.histories import numbered_history, record
+from tests.e2e.histories import numbered_history, record_levels
 from tests.e2e.inbox import Inbox, flowing
 from tests.e2e.replay_farm import ReplayFarm, Shape
 
@@ -25,20 +24,9 @@ testbeds:
 
 def recording(path: Path, *culprits: int) -> Path:
     """A lab in which each culprit takes a fifth of the level away."""
-    noise = random.Random(7)
-    record(
-        path,
-        {
-            svn: [
-                LEVEL
-                * (1 - LOST) ** sum(svn >= one for one in culprits)
-                * (1 + noise.gauss(0, 0.002))
-                for _ in range(9)
-            ]
-            for svn in range(FIRST, LAST + 1)
-        },
-    )
-    return path
+    revisions = range(FIRST, LAST + 1)
+    levels = {svn: LEVEL * (1 - LOST) ** sum(svn >= one for one in culprits) for svn in revisions}
+    return record_levels(path, levels, seed=7)
 
 
 class PairFarm(ReplayFarm):

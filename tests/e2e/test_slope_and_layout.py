@@ -6,7 +6,6 @@ the embedded testbed scatter by one or two per cent, on a busy machine too.
 """
 
 import json
-import random
 import re
 import time
 from collections.abc import Iterator
@@ -15,7 +14,7 @@ from dataclasses import dataclass
 import pytest
 
 from tests.e2e.embedded import embed
-from tests.e2e.histories import edited_history, numbered_history, record
+from tests.e2e.histories import edited_history, numbered_history, record_levels
 from tests.e2e.inbox import Inbox, plain
 from tests.e2e.queued_frames import BASE, queue_edits, queued, unlucky_share
 from tests.e2e.replay_farm import ReplayFarm, Shape
@@ -84,14 +83,8 @@ def rest(farm: ReplayFarm) -> None:
 @pytest.fixture(scope="module")
 def sloping(farms, inbox: Inbox, tmp_path_factory: pytest.TempPathFactory) -> Scene:
     """All of the slope was pushed at once, and the alarm's search has ended."""
-    noise, series = random.Random(3), tmp_path_factory.mktemp("recording") / "series.jsonl"
-    record(
-        series,
-        {
-            FIRST + part: [LEVEL * PART**part * (1 + noise.gauss(0, 0.002)) for _ in range(9)]
-            for part in range(PARTS + 1)
-        },
-    )
+    series = tmp_path_factory.mktemp("recording") / "series.jsonl"
+    record_levels(series, {FIRST + p: LEVEL * PART**p for p in range(PARTS + 1)}, seed=3)
 
     def prepare(farm: ReplayFarm) -> None:
         path = farm.local.plan.workflow

@@ -2,13 +2,13 @@
 
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from tests.readme import FOLLOWED, RUN_BLOCKS, on
+from tests.running import ran
 
 pytestmark = pytest.mark.e2e
 
@@ -18,7 +18,7 @@ MARK = "=== "
 def test_five_minutes_lead_a_stranger_to_the_commit(tmp_path: Path) -> None:
     commands = [one for block in RUN_BLOCKS if block in on(FOLLOWED) for one in block.commands]
     typed = [f"echo '{MARK}{number}'\n{one}" for number, one in enumerate(commands)]
-    done = subprocess.run(
+    done = ran(
         ["sh", "-e", "-c", "\n".join(typed)],
         cwd=tmp_path,
         env={
@@ -26,10 +26,7 @@ def test_five_minutes_lead_a_stranger_to_the_commit(tmp_path: Path) -> None:
             "LANG": "C.UTF-8",
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         },
-        capture_output=True,
-        text=True,
         timeout=240,
-        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     _, *said = done.stdout.split(MARK)

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from buildbot_bench.demo.farm import USER
-from tests.chromium import CHROMIUM, Page, chromium
+from tests.chromium import Page, chromium
 from tests.e2e.browsing import choose, keep, show
 from tests.e2e.replay_farm import History, ReplayFarm, Shape
 from tests.gitrepo import Commit, add_commits, git, make_repository
+from tests.running import ran
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 
@@ -89,7 +89,6 @@ def test_a_branch_point_is_compared_with_the_trunk_and_named_by_commands(farm: R
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on the PATH")
 def test_history_has_a_choice_of_the_branch(farm: ReplayFarm, tmp_path: Path) -> None:
     with chromium(tmp_path) as new_tab:
         page = new_tab()
@@ -130,13 +129,7 @@ def walked(page: Page) -> list[str]:
 def test_a_comparison_takes_names_of_branches(farm: ReplayFarm) -> None:
     login = ["--user", USER, "--password-file", str(farm.local.plan.password_file)]
     command = [sys.executable, "-m", "buildbot_bench.cli.compare", "--farm", farm.url, *login]
-    done = subprocess.run(
-        [*command, f"{BRANCH}~1", f"{BRANCH}-r{SLOWER}", "-n", "3", "--json"],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    done = ran([*command, f"{BRANCH}~1", f"{BRANCH}-r{SLOWER}", "-n", "3", "--json"], timeout=300)
     assert done.returncode == 0, done.stderr
     (comparison,) = json.loads(done.stdout)["series"]
     (change,) = comparison["changes"]

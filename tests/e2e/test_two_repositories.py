@@ -3,14 +3,13 @@
 Both hold the same commits, up to where the fork goes on: the same hashes at the same positions.
 """
 
-import random
 from pathlib import Path
 
 import httpx
 import pytest
 
 from tests.asking import ASKED
-from tests.e2e.histories import numbered_history, record
+from tests.e2e.histories import numbered_history, record_levels
 from tests.e2e.inbox import Inbox, flowing
 from tests.e2e.replay_farm import API, ReplayFarm, Row, Shape
 
@@ -50,18 +49,9 @@ BUILDS_FORK = """\
 @pytest.fixture(scope="module")
 def series(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A recorded lab in which r500004 and what follows it are slower by a tenth."""
-    noise = random.Random(11)
     path = tmp_path_factory.mktemp("recording") / "series.jsonl"
-    record(
-        path,
-        {
-            svn: [
-                LEVEL * (1 - LOST * (svn >= SLOW)) * (1 + noise.gauss(0, 0.002)) for _ in range(9)
-            ]
-            for svn in range(FIRST, LAST + 1)
-        },
-    )
-    return path
+    levels = {svn: LEVEL * (1 - LOST * (svn >= SLOW)) for svn in range(FIRST, LAST + 1)}
+    return record_levels(path, levels, seed=11)
 
 
 def fork_of(farm: ReplayFarm) -> Path:

@@ -3,7 +3,6 @@
 import difflib
 import json
 import os
-import subprocess
 import sys
 from dataclasses import dataclass
 
@@ -16,6 +15,7 @@ from tests.e2e.embedded import embed
 from tests.e2e.queued_frames import BASE, queue_edits, share_at, unlucky_share
 from tests.e2e.replay_farm import History, ReplayFarm, Shape
 from tests.edits import NETIF
+from tests.running import ran
 
 pytestmark = pytest.mark.e2e
 
@@ -87,14 +87,11 @@ class Farm:
             "BENCH_USER": USER,
             "BENCH_PASSWORD_FILE": str(self.whole.local.plan.password_file),
         }
-        done = subprocess.run(
+        done = ran(
             [sys.executable, "-m", f"buildbot_bench.cli.{command}", *words, "--json"],
             cwd=self.whole.directory,
             env=os.environ | login,
-            capture_output=True,
-            text=True,
             timeout=wait_s,
-            check=False,
         )
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
@@ -118,7 +115,7 @@ def queue_patch(history: History, share: str) -> str:
     """A patch of BEFORE that has this share of the frames cross a queue."""
     place = f"{history.shas[BEFORE]}:{NETIF}"
     show = ["git", "-C", str(history.path), "show", place]
-    old = subprocess.run(show, capture_output=True, text=True, check=True).stdout
+    old = ran(show, check=True).stdout
     new = old
     for edit in queue_edits(share):
         assert new.count(edit.old) == 1, edit.old

@@ -1,5 +1,6 @@
 """Measured rounds of a testbed's control image: one a day, with a little noise."""
 
+from buildbot_bench.plugin.broker.quarantine import ControlImages
 from buildbot_bench.plugin.db.rows import ProbeRow
 from tests.fakes.past import Past, boots
 
@@ -28,3 +29,12 @@ async def answer_control(
     for ordinal, value in enumerate(boots(level, probe.iterations, series=probe.id)):
         await past.add(probe, ordinal, value)
     return await past.farm.store.change(probe, state="done", ended_at=past.farm.now())
+
+
+async def control_rounds(past: Past, *levels: float | None, epoch: str = "") -> None:
+    """The lab measures the control image, a round for each level; the broker looks at each."""
+    controls = ControlImages(past.farm)
+    for level in levels:
+        await controls.advance()
+        await answer_control(past, level, epoch=epoch)
+        await controls.advance()

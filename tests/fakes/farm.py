@@ -8,12 +8,12 @@ import base64
 import json
 import re
 import secrets
-import threading
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Self
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from tests.fakes import web
 from tests.fakes.rehearsal import (
     INVALID_PARAMS,
     NOT_YET,
@@ -74,18 +74,16 @@ class FakeFarm:
 
     def start(self) -> None:
         """Serve, on the same port each time."""
-        self._server = ThreadingHTTPServer(("127.0.0.1", self._port), _Handler)
-        self._server.daemon_threads = True
-        self._server.farm = self  # type: ignore[attr-defined]
-        poll = {"poll_interval": 0.01}
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs=poll, daemon=True)
-        self._thread.start()
+        self._served: AbstractContextManager[str] | None = web.served(
+            _Handler, self, port=self._port
+        )
+        self._served.__enter__()
 
     def stop(self) -> None:
         """Be gone: connections are refused; a stopped farm may be stopped again."""
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        if self._served is not None:
+            self._served.__exit__(None, None, None)
+        self._served = None
 
     def forget_sessions(self) -> None:
         """Take no cookie any more that was given out."""
@@ -181,15 +179,12 @@ class FakeFarm:
         return self.searches[search_id]
 
 
-class _Handler(BaseHTTPRequestHandler):
-    """HTTP as Buildbot speaks it; HTTP/1.0, so that no connection outlives the server."""
+class _Handler(web.Handler):
+    """HTTP as Buildbot speaks it."""
 
     @property
     def _farm(self) -> FakeFarm:
-        return self.server.farm  # type: ignore[attr-defined,no-any-return]
-
-    def log_message(self, *_arguments: object) -> None:
-        """Say nothing."""
+        return self.fake  # type: ignore[no-any-return]
 
     def do_GET(self) -> None:
         url = urlsplit(self.path)
@@ -205,7 +200,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(refusal.status, {"error": refusal.message})
 
     def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"]))
+        body = self.sent()
         try:
             self._refuse_if_broken()
             call = self._call(body)
@@ -236,11 +231,5 @@ class _Handler(BaseHTTPRequestHandler):
         return path.removeprefix("/api/v2/bench/")
 
     def _answer(self, status: int, value: Json, cookie: str | None = None) -> None:
-        body = json.dumps(value).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        if cookie:
-            self.send_header("Set-Cookie", cookie)
-        self.end_headers()
-        self.wfile.write(body)
+        headers = {"Content-Type": "application/json"} | ({"Set-Cookie": cookie} if cookie else {})
+        self.answer(status, json.dumps(value).encode(), headers)

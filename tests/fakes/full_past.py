@@ -26,6 +26,7 @@ from buildbot_bench.plugin.db.states import (
     SearchKind,
 )
 from tests.fakes.control import CONTROLLED, PLAIN
+from tests.fakes.database import iterated
 from tests.fakes.gated import GATED, count
 from tests.fakes.past import TESTBED, WORKLOAD, Past, boots
 
@@ -155,13 +156,12 @@ async def _both_units(past: Past) -> None:
     """One iteration in two units, with a hostile log and facts that are no text."""
     probe = await past.probe(10, state="done", iterations=1, epoch="2")
     for unit, value in (("pps", 0.85e6), ("cycles/packet", 1e-9)):
-        await past.farm.store.add_iteration(
-            probe=probe,
-            ordinal=0,
-            unit=unit,
-            value=value,
-            failure=None,
+        await iterated(
+            past.farm.store,
+            probe,
+            value,
             at_s=past.farm.now(),
+            unit=unit,
             duration_s=0.1,
             log=HOSTILE,
             facts={"cpu": HOSTILE, "cores": 4, "speed": 1.5, "smt": None, "turbo": False},

@@ -9,12 +9,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
 from buildbot_bench.core.wire import Event, Measured, parse_event, parse_events
 from buildbot_bench.lab.locks import is_locked
+from tests.running import ran
 
 PATIENCE_S = 60.0
 SERIES = {
@@ -74,9 +76,7 @@ class Lab:
         )
 
     def do(self, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            command, capture_output=True, text=True, check=False, timeout=PATIENCE_S
-        )
+        return ran(command, timeout=PATIENCE_S)
 
     def start(self, command: Sequence[str], stdout: int | IO[str] = subprocess.PIPE) -> Popen:
         return subprocess.Popen(
@@ -128,7 +128,13 @@ def is_alive(pid: int) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    state = subprocess.run(
-        ["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False
-    )
+    state = ran(["ps", "-o", "stat=", "-p", str(pid)])
     return state.stdout.strip()[:1] not in {"", "Z"}
+
+
+def bearing(mark: str) -> Iterator[str]:
+    """The numbers of the other processes that bear a word."""
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            if mark.encode() in path.read_bytes() and int(path.parent.name) != os.getpid():
+                yield path.parent.name

@@ -6,13 +6,13 @@ once, for the client and the address of return that it was given for.
 
 import json
 import secrets
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
+
+from tests.fakes import web
 
 CLIENT, SECRET = "client-id", "of-the-application"
 
@@ -75,56 +75,38 @@ class OAuthSites:
         }.get(path)
 
 
-class _Handler(BaseHTTPRequestHandler):
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
-
+class _Handler(web.Handler):
     def do_GET(self) -> None:
-        sites: OAuthSites = self.server.sites  # type: ignore[attr-defined]
+        sites: OAuthSites = self.fake
         split = urlsplit(self.path)
         asked = {name: values[0] for name, values in parse_qs(split.query).items()}
         if split.path in {"/login/oauth/authorize", "/oauth/authorize"}:
-            self.send_response(302)
-            self.send_header("Location", sites.authorize(asked))
-            self.end_headers()
+            self.answer(302, headers={"Location": sites.authorize(asked)})
             return
         scheme, _, token = self.headers.get("Authorization", "").partition(" ")
         if scheme != "token":
             token = asked.get("access_token", "")
         said = sites.resource(split.path, token)
-        self._answer(401 if said is None else 200, json.dumps(said), "application/json")
+        self._say(401 if said is None else 200, json.dumps(said))
 
     def do_POST(self) -> None:
-        sites: OAuthSites = self.server.sites  # type: ignore[attr-defined]
-        raw = self.rfile.read(int(self.headers["Content-Length"])).decode()
-        token = sites.token({name: values[0] for name, values in parse_qs(raw).items()})
+        form = {name: values[0] for name, values in parse_qs(self.sent().decode()).items()}
+        token = self.fake.token(form)
         if token is None:
-            self._answer(401, json.dumps({"error": "invalid_grant"}), "application/json")
+            self._say(401, json.dumps({"error": "invalid_grant"}))
         elif self.path == "/login/oauth/access_token":
-            self._answer(200, urlencode(token), "application/x-www-form-urlencoded")
+            self._say(200, urlencode(token), "application/x-www-form-urlencoded")
         else:
             assert self.path == "/oauth/token"
-            self._answer(200, json.dumps(token), "application/json")
+            self._say(200, json.dumps(token))
 
-    def _answer(self, status: int, text: str, kind: str) -> None:
-        body = text.encode()
-        self.send_response(status)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+    def _say(self, status: int, text: str, kind: str = "application/json") -> None:
+        self.answer(status, text.encode(), {"Content-Type": kind})
 
 
 @contextmanager
 def oauth_sites(person: Person) -> Iterator[OAuthSites]:
     """Both on one port, until the context ends."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-    server.daemon_threads = True
-    sites = OAuthSites(person=person, url=f"http://127.0.0.1:{server.server_address[1]}")
-    server.sites = sites  # type: ignore[attr-defined]
-    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-    try:
+    sites = OAuthSites(person=person)
+    with web.served(_Handler, sites) as sites.url:
         yield sites
-    finally:
-        server.shutdown()
-        server.server_close()

@@ -8,18 +8,20 @@ from dataclasses import fields
 from itertools import count
 from random import Random
 
-from buildbot_bench.core.search import Answer
+from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.plugin.db.finding_rows import (
     IncidentSeriesRow,
     JudgementRow,
     NewIncidentSeries,
     NewJudgement,
     NewSearch,
+    QuarantineRow,
     SearchRow,
 )
 from buildbot_bench.plugin.db.rows import ImageRow, NewCommit, ProbeRequest, ProbeRow
 from buildbot_bench.plugin.db.states import JudgementState, ProbeReason, SearchReason
 from buildbot_bench.plugin.farm import Farm
+from tests.fakes.database import iterated
 
 TESTBED, WORKLOAD = "apu", "forwarding"
 RUN_NOISE = 0.004  # what boots of one image differ by, as a fraction
@@ -129,14 +131,13 @@ class Past:
     ) -> None:
         """One iteration of a probe, a second after the one before; no value: it failed."""
         self.farm.master.reactor.advance(1)
-        await self.farm.store.add_iteration(
-            probe=probe,
-            ordinal=ordinal,
-            unit="" if value is None else unit or self.unit,
-            value=value,
-            failure="no traffic" if value is None else None,
+        await iterated(
+            self.farm.store,
+            probe,
+            "no traffic" if value is None else value,
             at_s=self.farm.now(),
-            duration_s=2.0,
+            ordinal=ordinal,
+            unit=unit or self.unit,
             log=log,
             facts=self.facts,
         )
@@ -164,6 +165,12 @@ class Past:
                 await self.add(probe, ordinal, one)
             await store.change(probe, state="done", ended_at=self.farm.now())
         return len(probes)
+
+    async def quarantine(self, probe_id: int, **columns) -> QuarantineRow:
+        """A round of the control image that went wrong."""
+        usual = {"testbed": TESTBED, "workload": WORKLOAD, "epoch": "", "since_s": 0.0}
+        values = usual | {"shift": None, "now": self.farm.now()} | columns
+        return await self.farm.store.begin_quarantine(probe_id=probe_id, **values)
 
     async def search(self, old: int = 1, new: int = 11, **columns) -> SearchRow:
         """A search that a person started; it runs."""
@@ -198,6 +205,17 @@ class Past:
         """A search that has ended with an answer."""
         ended = {"state": state, "answer": answer, "ended_at": self.farm.now()}
         return await self.search(**ended | columns)
+
+    async def found(self, step: Step, measured: Sequence[int] = (6, 7)) -> SearchRow:
+        """A search from r1 to r11 that has found a step at r7."""
+        await self.commits(*range(1, 12))
+        for position in measured:
+            level = 1e6 if position < 7 else 1e6 * (1 + step.effect)
+            await self.measured(position, boots(level), reason="search")
+        why = "each step is located"
+        return await self.answered(
+            Answer(steps=(step,), reproduced=True, unresolved=(), reason=why)
+        )
 
     async def joined(self, search_id: int, workload: str, **columns) -> IncidentSeriesRow:
         """A series whose alarm joined the incident of a search; it waits."""

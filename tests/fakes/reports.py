@@ -158,6 +158,12 @@ def answer(*steps: Step, **fields: object) -> Answer:
     return Answer(steps=steps, **(known | fields))
 
 
+def of_one_step(suspects: RevisionRange, effect: float = -0.25) -> Report:
+    """A report on a change at the first of them whose measurements do not matter."""
+    found = answer(step(0, 1, effect))
+    return compose(range=suspects, answer=found, samples=[], setting=SETTING)
+
+
 def images(
     values: Mapping[int, Sequence[float]], *, ordinal: int = 0, **facts: str
 ) -> tuple[ImageRecord, ...]:

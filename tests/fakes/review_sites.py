@@ -7,13 +7,13 @@ the tests' other users wrote differs from ours in its author alone.
 import base64
 import json
 import re
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+
+from tests.fakes import web
 
 TOKEN = "s3cret-token"
 REPOSITORY, PROJECT, NUMBER = "owner/src", "group%2Fsrc", 7
@@ -140,35 +140,19 @@ class Reviews:
         return 200, {"result": {"object": {"id": 1}}, "error_code": None, "error_info": None}
 
 
-class _Asked(BaseHTTPRequestHandler):
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
-
+class _Asked(web.Handler):
     def _serve(self) -> None:
-        reviews: Reviews = self.server.reviews  # type: ignore[attr-defined]
-        raw = self.rfile.read(int(self.headers["Content-Length"] or 0))
-        status, answer = reviews.answer(self.command, self.path, raw, self.headers)
-        body = json.dumps(answer).encode()
-        if self.path.startswith("/gerrit/"):
-            body = b")]}'\n" + body
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+        reviews: Reviews = self.fake
+        status, answer = reviews.answer(self.command, self.path, self.sent(), self.headers)
+        guard = b")]}'\n" if self.path.startswith("/gerrit/") else b""
+        self.answer(status, guard + json.dumps(answer).encode())
 
-    do_GET = do_POST = do_PUT = do_PATCH = _serve  # noqa: N815 - http.server's names
+    do_GET = do_POST = do_PUT = do_PATCH = _serve
 
 
 @contextmanager
 def reviews() -> Iterator[Reviews]:
     """All four on one port, until the context ends."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Asked)
-    server.daemon_threads = True
-    made = Reviews(url=f"http://127.0.0.1:{server.server_address[1]}")
-    server.reviews = made  # type: ignore[attr-defined]
-    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-    try:
+    made = Reviews()
+    with web.served(_Asked, made) as made.url:
         yield made
-    finally:
-        server.shutdown()
-        server.server_close()

@@ -6,13 +6,13 @@ parameters come as a form and whose errors come with HTTP 200.
 
 import json
 import re
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+
+from tests.fakes import web
 
 TOKEN = "s3cret-token"
 SHA = re.compile(r"/repos/(owner/src|ann/fork)/(statuses|commits)/([0-9a-f]{40})(/comments)?")
@@ -68,19 +68,10 @@ class Sites:
         return {"result": {"object": {"id": 1}}, "error_code": None, "error_info": None}
 
 
-class _Handler(BaseHTTPRequestHandler):
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
-
-    def do_GET(self) -> None:
-        self._serve("GET", b"")
-
-    def do_POST(self) -> None:
-        self._serve("POST", self.rfile.read(int(self.headers["Content-Length"])))
-
-    def _serve(self, method: str, raw: bytes) -> None:
-        sites: Sites = self.server.sites  # type: ignore[attr-defined]
-        path = urlsplit(self.path).path
+class _Handler(web.Handler):
+    def _serve(self) -> None:
+        sites: Sites = self.fake
+        method, raw, path = self.command, self.sent(), urlsplit(self.path).path
         if sites.broken is not None:
             status, answer = sites.broken, {"message": "no"}
         elif path.startswith("/api/"):
@@ -92,26 +83,15 @@ class _Handler(BaseHTTPRequestHandler):
         if sites.deaf and method == "POST" and "search" not in path:
             self.close_connection = True
             return
-        body = json.dumps(answer).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        for name, value in sites.headers.items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+        headers = {"Content-Type": "application/json", **sites.headers}
+        self.answer(status, json.dumps(answer).encode(), headers)
+
+    do_GET = do_POST = _serve
 
 
 @contextmanager
 def sites() -> Iterator[Sites]:
     """Both on one port, until the context ends."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-    server.daemon_threads = True
-    told = Sites(url=f"http://127.0.0.1:{server.server_address[1]}")
-    server.sites = told  # type: ignore[attr-defined]
-    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-    try:
+    told = Sites()
+    with web.served(_Handler, told) as told.url:
         yield told
-    finally:
-        server.shutdown()
-        server.server_close()

@@ -6,10 +6,11 @@ Calculations for the Authorization Header: Transferring Payload in a Single Chun
 
 import hashlib
 import hmac
-import threading
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Self
+
+from tests.fakes import web
 
 
 @dataclass
@@ -21,62 +22,51 @@ class StoreServer:
     kept: dict[str, bytes] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
     trouble: list[int | str] = field(default_factory=list)
+    host: str = ""
 
     def __enter__(self) -> Self:
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-        self._server.daemon_threads = True
-        self._server.store = self  # type: ignore[attr-defined]
-        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
+        self._served: AbstractContextManager[str] = web.served(_Handler, self)
+        self.host = self._served.__enter__().removeprefix("http://")
         return self
 
     def __exit__(self, *_error: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-
-    @property
-    def host(self) -> str:
-        return f"127.0.0.1:{self._server.server_address[1]}"
+        self._served.__exit__(None, None, None)
 
 
-class _Handler(BaseHTTPRequestHandler):
-    """HTTP/1.0: no connection outlives its request."""
-
+class _Handler(web.Handler):
     @property
     def _store(self) -> StoreServer:
-        return self.server.store  # type: ignore[attr-defined,no-any-return]
-
-    def log_message(self, *_arguments: object) -> None:
-        """Say nothing."""
+        return self.fake  # type: ignore[no-any-return]
 
     def do_PUT(self) -> None:
         if self._refused():
             return
-        body = self.rfile.read(int(self.headers["Content-Length"]))
+        body = self.sent()
         claimed = self.headers.get("X-Amz-Content-SHA256")
         if claimed is not None and claimed != hashlib.sha256(body).hexdigest():
-            self._answer(400)
+            self.answer(400)
             return
         self._store.kept[self.path] = body
-        self._answer(201)
+        self.answer(201)
 
     def do_GET(self) -> None:
         if not self._refused():
             body = self._store.kept.get(self.path)
-            self._answer(404 if body is None else 200, body or b"")
+            self.answer(404 if body is None else 200, body or b"")
 
-    do_HEAD = do_GET  # noqa: N815 - the base class's name
+    do_HEAD = do_GET
 
     def do_DELETE(self) -> None:
         if not self._refused():
             gone = self._store.kept.pop(self.path, None)
-            self._answer(404 if gone is None else 204)
+            self.answer(404 if gone is None else 204)
 
     def _refused(self) -> bool:
         """Whether the request is answered already: it may not be, or there is trouble."""
         self._store.asked.append(self.command)
         match self._store.trouble.pop(0) if self._store.trouble else None:
             case int(status):
-                self._answer(status)
+                self.answer(status)
             case "hang up":
                 self.close_connection = True
             case "break off":
@@ -85,7 +75,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self.end_headers()
                 self.wfile.write(b"half")
             case _ if not self._may():
-                self._answer(403)
+                self.answer(403)
             case _:
                 return False
         return True
@@ -114,10 +104,3 @@ class _Handler(BaseHTTPRequestHandler):
         for part in (day, region, service, end):
             signing = hmac.digest(signing, part.encode(), "sha256")
         return hmac.new(signing, text.encode(), "sha256").hexdigest()
-
-    def _answer(self, status: int, body: bytes = b"") -> None:
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(body)

@@ -1,11 +1,11 @@
 """Whether a fix is in a revision, fits it, or does not: asked of real git, in a bare mirror."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from buildbot_bench.history import Fit, MirrorHistory
+from tests.running import ran
 
 FILE = "sys/net/if.c"
 LINES = "".join(f"line {n}\n" for n in range(1, 21))
@@ -14,7 +14,7 @@ BROKEN = LINES.replace("line 10\n", "line ten\n")
 
 def git(place: Path, *arguments: str) -> str:
     command = ["git", "-C", str(place), "-c", "user.name=ann", "-c", "user.email=ann@x", *arguments]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+    return ran(command, check=True).stdout.strip()
 
 
 class Story:

@@ -7,6 +7,7 @@ import pytest
 
 from buildbot_bench.core.report.kin import Relation
 from buildbot_bench.history.kin import kin_of
+from tests.running import ran
 
 WHO = ("-c", "user.name=A", "-c", "user.email=a@example.org")
 
@@ -20,9 +21,7 @@ class Repository:
         self.commit("base", "a\nb\nc\nd\ne\nf\ng\n")
 
     def git(self, *words: str) -> str:
-        done = subprocess.run(
-            ["git", *WHO, *words], cwd=self.path, check=True, capture_output=True, text=True
-        )
+        done = ran(["git", *WHO, *words], cwd=self.path, check=True)
         return done.stdout.strip()
 
     def commit(self, message: str, content: str, name: str = "k.c") -> str:

@@ -16,6 +16,7 @@ from buildbot_bench.lab.command.machine import tick_s
 from buildbot_bench.lab.command.process import Confines, run_contained
 from buildbot_bench.lab.command.settings import CommandWorkload, ValueTable
 from buildbot_bench.lab.command.value import matches_of
+from tests.fakes.lab import bearing
 
 NUMBER = {"value": "last-number", "unit": "MB/s"}
 
@@ -34,18 +35,7 @@ def mark(tmp_path):
     """A word that processes of this test bear, and whether one lives."""
     word = f"bench-{os.getpid()}-{tmp_path.name}"
 
-    def alive():
-        found = []
-        for path in Path("/proc").glob("[0-9]*/cmdline"):
-            try:
-                words = path.read_bytes()
-            except OSError:
-                continue
-            if word.encode() in words and int(path.parent.name) != os.getpid():
-                found.append(path.parent.name)
-        return found
-
-    return word, alive
+    return word, lambda: list(bearing(word))
 
 
 def test_a_run_gives_its_value_in_its_unit_and_says_what_was_randomised(run):

@@ -2,7 +2,6 @@
 
 import json
 import re
-import subprocess
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -39,6 +38,7 @@ from buildbot_bench.lab.command.value import (
 )
 from buildbot_bench.lab.drivers.command import CommandDriver
 from buildbot_bench.lab.testbeds import load_testbeds
+from tests.running import ran
 
 RECORDED = Path(__file__).parents[1] / "data" / "command"
 
@@ -387,7 +387,7 @@ def test_what_is_run_without_sh_has_the_words_that_sh_gives_it(lines):
                 plain[line] = words[1:]
     shows = "show() { for word; do printf '<%s>' \"$word\"; done; echo; }"
     script = "\n".join([shows, *plain])
-    done = subprocess.run(["/bin/sh", "-c", script], capture_output=True, text=True, check=True)
+    done = ran(["/bin/sh", "-c", script], check=True)
     assert done.stdout.split("\n")[:-1] == [
         "".join(f"<{word}>" for word in words) for words in plain.values()
     ]

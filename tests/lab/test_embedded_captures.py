@@ -1,7 +1,6 @@
 """Where an embedded kernel's processor time goes: sampled for real, and named by its symbols."""
 
 import struct
-import subprocess
 
 import pytest
 
@@ -16,6 +15,7 @@ from buildbot_bench.lab.drivers.sampling import (
 )
 from buildbot_bench.lab.files import sha256
 from tests.fakes.kernels import misbehaving_kernel, sound_kernel
+from tests.running import ran
 
 pytestmark = pytest.mark.skipif(not can_name(), reason="no nm(1) or no /proc/PID/maps here")
 BASE = 0x555500000000
@@ -71,7 +71,7 @@ def test_a_kernel_that_dies_as_it_is_sampled_is_a_fault_of_the_lab(tmp_path):
 
 def symbol(kernel, name):
     """Start and size of a function in the kernel's file."""
-    lines = subprocess.run(["nm", "-S", kernel], capture_output=True, text=True, check=True).stdout
+    lines = ran(["nm", "-S", kernel], check=True).stdout
     (words,) = (line.split() for line in lines.splitlines() if line.split()[-1] == name)
     return int(words[0], 16), int(words[1], 16)
 

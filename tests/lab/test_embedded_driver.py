@@ -3,7 +3,6 @@
 import os
 import signal
 import statistics
-import subprocess
 import time
 
 import pytest
@@ -17,6 +16,7 @@ from buildbot_bench.lab.files import sha256
 from buildbot_bench.lab.pktgen import HEAD_LINES, TAIL_LINES
 from tests.fakes.kernels import misbehaving_kernel, sound_kernel
 from tests.fakes.lab import Lab, events_of, is_alive, wait_for
+from tests.running import ran
 
 QUICK = EmbeddedSettings(duration_s=0.2, boot_timeout_s=2.0)
 
@@ -210,9 +210,7 @@ def test_a_runner_that_is_told_to_end_takes_its_kernel_with_it(tmp_path):
 
 
 def processes_of(program):
-    listing = subprocess.run(
-        ["ps", "-A", "-ww", "-o", "args="], capture_output=True, text=True, check=False
-    )
+    listing = ran(["ps", "-A", "-ww", "-o", "args="])
     return [line for line in listing.stdout.splitlines() if line.startswith(str(program))]
 
 

@@ -13,6 +13,7 @@ import buildbot_bench.lab.virtual as package
 from buildbot_bench.lab.virtual.freebsd.script import commands
 from buildbot_bench.lab.virtual.settings import FREEBSD
 from buildbot_bench.lab.virtual.workloads import workloads_of
+from tests.running import ran
 
 WORKLOADS = workloads_of(FREEBSD)
 SOURCES = [Path(package.__file__).parent / part for part in ("init", "freestanding")]
@@ -40,14 +41,7 @@ def init(tmp_path_factory):
     def run(script: str, console: str = "") -> Said:
         path = program.parent / "commands"
         path.write_text(script)
-        done = subprocess.run(
-            [program],
-            input=console,
-            env={"COMMANDS": str(path)},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+        done = ran([program], input=console, env={"COMMANDS": str(path)}, check=True)
         words = [line.split(" ") for line in done.stderr.splitlines()]
         asked = [(name, int(number, 16), bytes.fromhex(data)) for name, number, data in words]
         return Said(done.stdout, asked)

@@ -11,6 +11,7 @@ from buildbot_bench.core.neutral import neutral_digest
 from buildbot_bench.lab.drivers.embedded import EmbeddedDriver, EmbeddedSettings
 from buildbot_bench.lab.dut import Dut
 from buildbot_bench.lab.files import sha256
+from tests.running import ran
 
 TREE = Path(__file__).parents[2] / "buildbot_bench" / "demo" / "kernel"
 IMAGES = range(6)
@@ -38,7 +39,7 @@ def images(built):
 
 def symbols(kernel: Path) -> list[str]:
     """The names of a kernel's own functions and variables, in the order of their addresses."""
-    table = subprocess.run(["nm", "-n", kernel], capture_output=True, text=True, check=True).stdout
+    table = ran(["nm", "-n", kernel], check=True).stdout
     told = [line.split()[-2:] for line in table.splitlines()]
     return [name for kind, name in told if kind in "tTbBrR" and "_" not in name[:2]]
 

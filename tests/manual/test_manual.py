@@ -1,7 +1,6 @@
 """Manual pages and completions say what the parsers say, and roff and shells take them."""
 
 import shutil
-import subprocess
 import sys
 
 import pytest
@@ -10,6 +9,7 @@ from buildbot_bench import commands
 from manual.__main__ import HOME, generated
 from manual.parsers import local_parsers, parsers
 from manual.roff import page
+from tests.running import ran
 
 PARSERS, LOCAL = parsers(), local_parsers()
 GROFF = shutil.which("groff")
@@ -65,11 +65,8 @@ def test_each_option_without_a_farm_is_on_its_page_with_how_it_is_called(command
 @pytest.mark.skipif(GROFF is None, reason="there is no groff")
 @pytest.mark.parametrize("command", PARSERS)
 def test_roff_takes_its_page(command):
-    done = subprocess.run(
+    done = ran(
         [GROFF, "-man", "-Tutf8", "-Kutf8", "-ww", "-rLL=100n", HOME / "man1" / f"{command}.1"],
-        capture_output=True,
-        text=True,
-        check=False,
         env={"GROFF_NO_SGR": "1", "PATH": "/usr/bin:/bin"},
     )
     assert (done.returncode, done.stderr) == (0, "")
@@ -80,9 +77,7 @@ def test_roff_takes_its_page(command):
 
 @pytest.mark.parametrize("command", PARSERS)
 def test_bash_takes_its_completion(command):
-    done = subprocess.run(
-        ["bash", "-n", HOME / "bash" / command], capture_output=True, text=True, check=False
-    )
+    done = ran(["bash", "-n", HOME / "bash" / command])
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -104,7 +99,7 @@ def test_bash_completes_commands_options_and_choices(words, completed):
         "COMP_CWORD=$((${#COMP_WORDS[@]}-1));"
         f'_shtab_{command.replace("-", "_")}; printf "%s\\n" "${{COMPREPLY[@]}}"'
     )
-    done = subprocess.run(["bash", "-c", program], capture_output=True, text=True, check=False)
+    done = ran(["bash", "-c", program])
     assert (done.stdout.split(), done.stderr) == (completed, "")
 
 

@@ -14,17 +14,15 @@ from buildbot_bench.plugin.db.schema import METADATA
 from manual.parsers import parsers
 from manual.reference import TEXTS
 from tests.readme import CHECKOUT
+from tests.running import ran
 
 MAKES = [one for one in ("make", "bmake") if shutil.which(one)]
 
 
 def build(place: Path, made: Path) -> subprocess.CompletedProcess[str]:
     """Build a copy of docs/ with the Makefile's own recipe for it."""
-    return subprocess.run(
+    return ran(
         [sys.executable, "-m", "sphinx", *STRICTLY, "--builder", "html", place / "docs", made],
-        capture_output=True,
-        text=True,
-        check=False,
         timeout=280,
         env={**os.environ, "PYTHONPATH": str(CHECKOUT)},
     )
@@ -95,8 +93,6 @@ def test_each_table_is_explained_in_words() -> None:
 @pytest.mark.parametrize("make", MAKES)
 @pytest.mark.parametrize("target", ["docs", "docs-links", "picture"])
 def test_both_kinds_of_make_know_the_targets(make: str, target: str) -> None:
-    done = subprocess.run(
-        [make, "-n", target], cwd=CHECKOUT, capture_output=True, text=True, check=False
-    )
+    done = ran([make, "-n", target], cwd=CHECKOUT)
     assert done.returncode == 0, done.stderr
     assert ".venv/bin/python -m" in done.stdout

@@ -25,6 +25,7 @@ from tests.fakes.calculating import AtOnce
 from tests.fakes.database import DirectPool
 from tests.fakes.master import FakeMaster
 from tests.fakes.past import Past
+from tests.fakes.smtp import Postmaster, running
 from tests.gitrepo import make_repository, numbered
 
 REVISIONS = 20
@@ -187,6 +188,17 @@ def reconfigure(make_farm: MakeFarm, master: FakeMaster) -> Callable[..., None]:
 @pytest.fixture
 def farm(make_farm: MakeFarm) -> Farm:
     return make_farm()
+
+
+@pytest.fixture
+def postmaster() -> Postmaster:
+    return Postmaster()
+
+
+@pytest.fixture
+def port(postmaster):
+    with running(postmaster) as port:
+        yield port
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ from buildbot_bench.plugin.operations.hangs import (
     stacks_file,
     stacks_of,
 )
+from tests.running import ran
 
 ROOT = Path(__file__).parents[2]
 SOON_S = 60.0
@@ -105,11 +106,8 @@ def test_one_that_answers_goes_on_also_without_its_watcher_and_leaves_nothing(st
 
 
 def watchers(parent: int) -> list[int]:
-    listing = subprocess.run(
-        ["ps", "-A", "-ww", "-o", "pid=", "-o", "ppid=", "-o", "args="],
-        capture_output=True,
-        text=True,
-        check=True,
+    listing = ran(
+        ["ps", "-A", "-ww", "-o", "pid=", "-o", "ppid=", "-o", "args="], check=True
     ).stdout
     rows = [line.split(None, 2) for line in listing.splitlines()]
     ours = [(int(pid), int(ppid)) for pid, ppid, args in rows if hang_watcher.__file__ in args]

@@ -1,11 +1,11 @@
 """A comparison as one page: what its text says, with its pictures in it, and harmless."""
 
-from buildbot_bench.core.compare.model import ComparedVariant, ComparisonReport, SeriesValues
-from buildbot_bench.core.compare.report import compose_comparison
+from buildbot_bench.core.compare.model import ComparisonReport, SeriesValues
 from buildbot_bench.core.compare.text import explanation, headline, table
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.sample import PPS
 from buildbot_bench.render.html import comparison_page
+from tests.fakes.compared import comparison_of
 
 FASTER = ((1000.0, 1004.0, 996.0), (1100.0, 1104.0, 1096.0))
 
@@ -18,16 +18,8 @@ def compared(values=FASTER, label: str = "v2") -> ComparisonReport:
         values=values,
         item=ItemUnderTest.COMMAND,
     )
-    return compose_comparison(
-        [series],
-        comparison_id=1,
-        variants=[
-            ComparedVariant(label="v1", variant="1111111 Begin"),
-            ComparedVariant(label=label, variant="2222222 <img src=x>"),
-        ],
-        iterations=3,
-        confidence=95.0,
-        min_effect=0.02,
+    return comparison_of(
+        [series], {"v1": "1111111 Begin", label: "2222222 <img src=x>"}, iterations=3
     )
 
 

@@ -2,24 +2,20 @@
 
 import json
 import re
-import threading
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 from buildbot_bench.core.profile.model import Profile, Stack
 from buildbot_bench.render.flamegraph import flame_difference, flame_graph
-from tests.chromium import CHROMIUM, chromium
+from tests.chromium import chromium
 from tests.core.profiles import SIMPLE_TX, recorded
+from tests.fakes import web
 
 DRIVER = Path(__file__).with_name("flamegraph_driver.js").read_text(encoding="utf-8")
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on the PATH"),
-]
+pytestmark = pytest.mark.browser
 
 HOSTILE = "</title><script>foreignScriptRan = true</script><img src=x onerror=foreignScriptRan=1>"
 PROFILE = Profile(
@@ -48,16 +44,9 @@ window.onload = () => {{
 </script>"""
 
 
-class _Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *_):
-        """Keep the test's output clean."""
-
-
 @pytest.fixture
 def browse(tmp_path):
     """Show a picture in the browser, drive it, and tell what was seen and complained of."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=tmp_path))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
 
     def run(svg, *, inline, driver=DRIVER):
         (tmp_path / "graph.svg").write_text(svg, encoding="utf-8")
@@ -66,15 +55,14 @@ def browse(tmp_path):
         (tmp_path / "page.html").write_text(text, encoding="utf-8")
         with chromium(tmp_path / "profile") as new_tab:
             page = new_tab()
-            page.open(f"http://127.0.0.1:{server.server_port}/page.html")
+            page.open(f"{url}/page.html")
             page.wait("document.getElementById('seen').textContent")
             seen = json.loads(page.run("document.getElementById('seen').textContent"))
             console = [line for line in page.complaints if "favicon" not in line]
         return seen | {"console": console}
 
-    yield run
-    server.shutdown()
-    server.server_close()
+    with web.served(partial(web.Files, directory=tmp_path)) as url:
+        yield run
 
 
 @pytest.mark.parametrize("inline", [False, True], ids=["as a file", "in a page"])

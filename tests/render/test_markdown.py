@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from buildbot_bench.core.legible import one_line
-from buildbot_bench.core.report.compose import compose
 from buildbot_bench.render.environment import cell, code, fence, link, prose
 from buildbot_bench.render.html import report_markdown
 from tests.fakes import reports
@@ -60,13 +59,8 @@ def test_what_strangers_wrote_stands_in_code_alone():
 @given(st.text(), st.text())
 def test_no_text_of_a_stranger_leaves_its_code_span(subject, author):
     def shown(subject: str, author: str) -> str:
-        report = compose(
-            range=reports.history(1, _1={"subject": subject, "author": author}),
-            answer=reports.answer(reports.step(0, 1, -0.25)),
-            samples=[],
-            setting=reports.SETTING,
-        )
-        return outside_of_code(report_markdown(report))
+        suspects = reports.history(1, _1={"subject": subject, "author": author})
+        return outside_of_code(report_markdown(reports.of_one_step(suspects)))
 
     assert shown(subject, author) == shown("-", "-")
 

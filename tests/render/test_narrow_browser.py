@@ -5,13 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.chromium import CHROMIUM, Page, chromium
+from tests.chromium import Page, chromium
 from tests.words import words
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on the PATH"),
-]
+pytestmark = pytest.mark.browser
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 NARROW = 400

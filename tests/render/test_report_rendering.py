@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from buildbot_bench.core.legible import display_width
 from buildbot_bench.core.links import Links
 from buildbot_bench.core.report import words
-from buildbot_bench.core.report.compose import compose
 from buildbot_bench.core.report.model import ProbeRecord
 from buildbot_bench.core.report.opinions import Opinion, TrackRecord
 from buildbot_bench.core.report.words import duration
@@ -140,17 +139,9 @@ def test_html_says_all_that_the_text_says(name):
 
 @given(st.text(), st.text())
 def test_no_text_of_a_stranger_becomes_markup(subject, author):
-    report = compose(
-        range=reports.history(1, _1={"subject": subject, "author": author}),
-        answer=reports.answer(reports.step(0, 1, -0.25)),
-        samples=[],
-        setting=reports.SETTING,
-    )
-    harmless = compose(
-        range=reports.history(1, _1={"subject": "-", "author": "-"}),
-        answer=reports.answer(reports.step(0, 1, -0.25)),
-        samples=[],
-        setting=reports.SETTING,
+    report, harmless = (
+        reports.of_one_step(reports.history(1, _1={"subject": subject, "author": author}))
+        for subject, author in ((subject, author), ("-", "-"))
     )
     hostile, tame = Outline(report_html(report)), Outline(report_html(harmless))
     assert (hostile.tags, hostile.attributes) == (tame.tags, tame.attributes)

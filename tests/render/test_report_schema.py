@@ -1,7 +1,6 @@
 """The published schema is that of the reports which are written."""
 
 import json
-import subprocess
 import sys
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from buildbot_bench.core.report.model import AddedSection, AppliedFix, Report
 from buildbot_bench.core.report.opinions import Opinion, OpinionKind
 from buildbot_bench.core.run_times import RunTimes
 from tests.fakes import counted_report, reports
+from tests.running import ran
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = ROOT / "buildbot_bench" / "report.schema.json"
@@ -57,7 +57,7 @@ def written(report: Report) -> str:
 
 def test_the_schema_is_current(request: pytest.FixtureRequest) -> None:
     command = [sys.executable, "-m", "buildbot_bench.render.report_schema"]
-    printed = subprocess.run(command, capture_output=True, check=True, text=True).stdout
+    printed = ran(command, check=True).stdout
     if request.config.getoption("--update-golden"):
         SCHEMA.write_text(printed, encoding="utf-8")
     assert SCHEMA.read_text(encoding="utf-8") == printed

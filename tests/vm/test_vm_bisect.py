@@ -17,6 +17,7 @@ from tests.e2e.replay_farm import end_processes_in
 from tests.fakes.vm_kernels import need_machine
 from tests.ports import free_port
 from tests.readme import of
+from tests.running import ran
 
 pytestmark = [pytest.mark.vm, pytest.mark.timeout(900)]
 
@@ -45,13 +46,7 @@ def bisect(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
         )
 
     def ask(*arguments: str) -> dict[str, Any]:
-        done = subprocess.run(
-            [_command("bench-bisect"), *arguments, "--farm", url, "--json"],
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = ran([_command("bench-bisect"), *arguments, "--farm", url, "--json"], env=environment)
         assert done.returncode == 0, done.stderr
         report: dict[str, Any] = json.loads(done.stdout)
         return report

@@ -12,6 +12,7 @@ from buildbot_bench.lab.command.process import Ran, Stop
 
 _SKIP = 125  # git-bisect(1), "Bisect run"
 _NOT_RUN = {126: "cannot be run", 127: "is not there"}  # POSIX, "Exit Status for Commands"
+_DISK = "see `disk-mib` of the testbed, or --disk"
 MISSING = "see that the artefact has it, or that it is installed here"
 
 
@@ -39,22 +40,12 @@ def _refuse_stopped(ran: Ran, name: str, where: str) -> None:
     """See that a command was not ended by what it took."""
     # A shell gives the signal of its child by 128 and more.
     if ran.status in {-signal.SIGXFSZ, 128 + signal.SIGXFSZ}:
-        raise UntestableRevision(
-            blamed(
-                f"{where} writes too large a file",
-                ran,
-                hint="see `disk-mib` of the testbed, or --disk",
-            )
-        )
+        raise UntestableRevision(blamed(f"{where} writes too large a file", ran, hint=_DISK))
     match ran.stop:
         case Stop.TIMEOUT:
             raise UntestableRevision(blamed(f"{where} had not ended after {ran.wall_s:.0f} s", ran))
         case Stop.DISK:
-            raise UntestableRevision(
-                blamed(
-                    f"{where} fills the disk", ran, hint="see `disk-mib` of the testbed, or --disk"
-                )
-            )
+            raise UntestableRevision(blamed(f"{where} fills the disk", ran, hint=_DISK))
         case Stop.FULL:
             raise InfraError(
                 f"the disk is nearly full, and {name} is not to blame\n{ran.last_lines()}",

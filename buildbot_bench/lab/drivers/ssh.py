@@ -46,6 +46,7 @@ from buildbot_bench.lab.hardware.traffic import Blaster
 from buildbot_bench.lab.latency import HISTOGRAMS
 from buildbot_bench.lab.quality import FitRun, Flaw, UnfitRun, judge_run
 
+_PASSES = "passes traffic"
 _TRAFFIC_SAID = 4096  # characters, a minute of pkt-gen's; there is room for 16,384 of all
 
 _Result = TypeVar("_Result")
@@ -151,7 +152,8 @@ class SshDriver:
         try:
             self._boot = self._life().boot(self._installed.name, self._tunables)
         except KernelFault as fault:
-            self._blame(str(fault), fell_back=fault.fell_back)
+            again = (lambda: self._life().prove_choice()) if fault.fell_back else None
+            self._blame(str(fault), again)
         if not any(setting.startswith("debug.debugger_on_panic=") for setting in self._tunables):
             # A loader may not have been told; a kernel without a debugger has no such variable.
             self._dut.run("sysctl", NO_DEBUGGER)
@@ -318,16 +320,22 @@ class SshDriver:
             siblings=self._siblings,
         )
 
-    def _blame(self, reason: str, *, fell_back: bool = False) -> NoReturn:
-        """The kernel is at fault if the known-good one now boots, in the same way, and is ready."""
+    def _blame(
+        self, reason: str, again: Callable[[], str | None] | None = None, *, does: str = "boots"
+    ) -> NoReturn:
+        """The kernel is at fault if the known-good one now boots and is ready, and does it `again`.
+
+        `again` says what is amiss with that.
+        """
         self._last_words = self._console.text()
         try:
             self._life().recover()
-            if fell_back:
-                self._life().prove_choice()
+            amiss = again() if again else None
         except InfraError as error:
             raise InfraError(f"{reason}; {error.message}", hint=error.hint) from error
-        raise UntestableRevision(f"{reason}; the known-good kernel boots")
+        if amiss:
+            raise InfraError(f"{reason}; with the known-good kernel: {amiss}")
+        raise UntestableRevision(f"{reason}; the known-good kernel {does}")
 
     def _blame_for_no_traffic(self, reason: str, workload: str) -> NoReturn:
         """Likewise, if the known-good one passes traffic; a bounced link it may be as well."""
@@ -338,7 +346,7 @@ class SshDriver:
                 return verdict.reason
             return ""
 
-        self._blame_unless(reason, again)
+        self._blame(reason, again, does=_PASSES)
 
     def _blame_for_no_pings(self, workload: str, loads: Mapping[str, float]) -> NoReturn:
         """Likewise, if with the known-good one pings come back at the first of the loads."""
@@ -350,19 +358,7 @@ class SshDriver:
                 return "none either: the DUT is to route them back to the port of the first sender"
             return ""
 
-        self._blame_unless("no ping came back", again)
-
-    def _blame_unless(self, reason: str, again: Callable[[], str]) -> NoReturn:
-        """The kernel is at fault if nothing is amiss when the known-good one does it again."""
-        self._last_words = self._console.text()
-        try:
-            self._life().recover()
-            amiss = again()
-        except InfraError as error:
-            raise InfraError(f"{reason}; {error.message}", hint=error.hint) from error
-        if amiss:
-            raise InfraError(f"{reason}; with the known-good kernel: {amiss}")
-        raise UntestableRevision(f"{reason}; the known-good kernel passes traffic")
+        self._blame("no ping came back", again, does=_PASSES)
 
     def _machine(self) -> RemoteMachine:
         workload = self._settings.workloads.get(self._workload)

@@ -7,16 +7,15 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from buildbot_bench.core.compare.model import (
-    ComparedVariant,
     ComparisonReport,
     FlameGraphs,
     SeriesReport,
     SeriesValues,
     VariantChange,
 )
-from buildbot_bench.core.compare.report import compose_comparison
 from buildbot_bench.core.json_model import schema_of, to_json
 from buildbot_bench.core.sample import PPS
+from tests.fakes.compared import comparison_of
 
 GRAPHS = FlameGraphs(base="b.svg", new="n.svg", difference="d.svg")
 
@@ -30,16 +29,7 @@ def composed(*values: tuple[float, ...]) -> ComparisonReport:
         facts={"cpu": "AMD"},
         flame_graphs=dict.fromkeys(range(1, len(values)), GRAPHS),
     )
-    return compose_comparison(
-        [series],
-        comparison_id=3,
-        variants=[
-            ComparedVariant(label=f"r{n + 1}", variant=f"r{n + 1}") for n in range(len(values))
-        ],
-        iterations=5,
-        confidence=95.0,
-        min_effect=0.02,
-    )
+    return comparison_of([series], comparison_id=3)
 
 
 @pytest.mark.parametrize(

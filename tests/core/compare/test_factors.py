@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from buildbot_bench.core.compare.directory import result_files
 from buildbot_bench.core.compare.factors import factors
-from buildbot_bench.core.compare.model import ComparedVariant, SeriesValues
-from buildbot_bench.core.compare.report import compose_comparison
+from buildbot_bench.core.compare.model import SeriesValues
 from buildbot_bench.core.compare.text import markdown, text
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.factor_cells import cell_label, cells_of, design_of
 from buildbot_bench.core.model.learn import learn
 from buildbot_bench.core.sample import PPS
+from tests.fakes.compared import comparison_of
 
 PATCH, TUNABLE = "patch=D58513", "simple_tx=dev.igb.0.iflib.simple_tx:0,1"
 KERNELS = (0, 0, 1, 1)  # those without and with the patch
@@ -158,14 +158,7 @@ def test_intervals_cover_what_they_state_and_luck_of_images_widens_the_patchs_al
 
 def test_the_report_says_it_in_text_and_in_a_comment(published):
     values = of_archive(published, "simple_tx", "inet4")
-    report = compose_comparison(
-        [series(values)],
-        comparison_id=7,
-        variants=[ComparedVariant(label=one, variant=one) for one in LABELS],
-        iterations=5,
-        confidence=95.0,
-        min_effect=0.02,
-    )
+    report = comparison_of([series(values)], LABELS, comparison_id=7)
     line = "The best combination is patch=with, simple_tx=1."
     assert f"\n{line}\n" in text(report)
     assert f"\n* {line}\n" in markdown(report)

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from buildbot_bench.core.compare.model import ComparedVariant, SeriesValues
-from buildbot_bench.core.compare.report import compose_comparison
+from buildbot_bench.core.compare.model import SeriesValues
 from buildbot_bench.core.compare.schedule import (
     BootLimits,
     VariantPlan,
@@ -26,18 +25,10 @@ from buildbot_bench.core.compare.verdict import (
     Worse,
     compared,
 )
-from buildbot_bench.core.model.noise import Noise
 from buildbot_bench.core.sample import INSTRUCTIONS_PER_PACKET, PPS, Metric
+from tests.fakes.compared import LEARNT, comparison_of
 
-APU2 = Noise(
-    sigma_run=0.005,
-    sigma_build=0.016,
-    df_run=100.0,
-    df_build=44.0,
-    far_share=0.02,
-    far_below=0.01,
-    far_weight=80.0,
-)
+APU2 = LEARNT
 WANTED = ComparisonTerms(min_effect=0.02, confidence=95.0)
 SEEDS = st.integers(0, 2**32 - 1)
 FREE = ("", "", "")
@@ -224,15 +215,7 @@ def test_what_is_expected_grows_as_the_effect_shrinks():
 def test_the_report_tells_of_each_image():
     lab = Lab((1.0, 0.97), 3)
     plans = (VariantPlan(boots={0: 3, 1: 2}), VariantPlan(boots={0: 3, 2: 2}))
-    report = compose_comparison(
-        [lab.values(plans)],
-        comparison_id=1,
-        variants=[ComparedVariant(label=label, variant=label) for label in ("r1", "r2")],
-        iterations=3,
-        images=16,
-        confidence=95.0,
-        min_effect=0.02,
-    )
+    report = comparison_of([lab.values(plans)], iterations=3, images=16)
     (series,) = report.series
     assert [[(one.image, one.boots) for one in own] for own in series.images] == [
         [(0, 3), (1, 2)],
@@ -247,14 +230,7 @@ def test_the_report_tells_of_each_image():
 
 def test_the_report_says_why_there_is_one_image_alone():
     lab = Lab((1.0, 0.97), 3, single=(ONE, ONE))
-    report = compose_comparison(
-        [replace(lab.values(lab.first()), noise=None)],
-        comparison_id=1,
-        variants=[ComparedVariant(label=label, variant=label) for label in ("r1", "r2")],
-        iterations=5,
-        confidence=95.0,
-        min_effect=0.02,
-    )
+    report = comparison_of([replace(lab.values(lab.first()), noise=None)])
     assert "no further image of each variant: one of each was asked for" in text(report)
     assert "cannot be decided with one image of each, worse" in text(report)
     assert "Images, each linked" not in text(report)

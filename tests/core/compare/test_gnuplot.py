@@ -1,12 +1,12 @@
 """The real gnuplot draws what a result directory holds, and complains of nothing."""
 
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from buildbot_bench.core.compare.published import PublishedSeries, PublishedVariant, published_files
+from tests.running import ran
 
 GNUPLOT = shutil.which("gnuplot")
 LONG = "313448perf_netmapnoprefetch"
@@ -39,14 +39,7 @@ def test_gnuplot_draws_the_graph_of_a_result_directory(
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(body, encoding="utf-8")
     for settings in ([], ["-e", "svg=1"]):
-        done = subprocess.run(
-            [str(GNUPLOT), *settings, "gnuplot.plt"],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-        )
+        done = ran([str(GNUPLOT), *settings, "gnuplot.plt"], cwd=tmp_path, timeout=60)
         assert (done.returncode, done.stderr) == (0, "")
     assert (tmp_path / "graph.png").read_bytes().startswith(b"\x89PNG")
     svg = (tmp_path / "graph.svg").read_text(encoding="utf-8")

@@ -5,25 +5,14 @@ import math
 import pytest
 
 from buildbot_bench.core.compare.model import (
-    ComparedVariant,
     ComparisonReport,
     SeriesValues,
     Verdict,
 )
-from buildbot_bench.core.compare.report import compose_comparison
 from buildbot_bench.core.compare.text import ONE_IMAGE, markdown, text
 from buildbot_bench.core.model.noise import Noise
 from buildbot_bench.core.sample import INSTRUCTIONS_PER_PACKET, PPS, Metric
-
-LEARNT = Noise(
-    sigma_run=0.005,
-    sigma_build=0.016,
-    df_run=100.0,
-    df_build=44.0,
-    far_share=0.02,
-    far_below=0.01,
-    far_weight=80.0,
-)
+from tests.fakes.compared import LEARNT, comparison_of
 
 
 def boots(change: float) -> tuple[float, ...]:
@@ -44,14 +33,7 @@ def composed(
         kernels=images,
         noise=noise,
     )
-    return compose_comparison(
-        [values],
-        comparison_id=1,
-        variants=[ComparedVariant(label=label, variant=label) for label in ("r1", "r2")],
-        iterations=4,
-        confidence=95.0,
-        min_effect=0.02,
-    )
+    return comparison_of([values], iterations=4)
 
 
 @pytest.mark.parametrize(

@@ -9,15 +9,14 @@ import pytest
 
 from buildbot_bench.core.compare.directory import image_names, result_files
 from buildbot_bench.core.compare.model import (
-    ComparedVariant,
     ComparisonReport,
     FlameGraphs,
     SeriesValues,
 )
-from buildbot_bench.core.compare.report import compose_comparison
 from buildbot_bench.core.compare.text import markdown, text
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.sample import PPS
+from tests.fakes.compared import comparison_of
 
 Values = tuple[float, ...]
 IFLIB = "AMD_GX-412TC_4Cores/Intel_i210AT/firewalls/results/fbsd12-head.iflib/README.md"
@@ -31,14 +30,7 @@ def composed(
 ) -> ComparisonReport:
     names = labels or tuple(f"r{n + 1}" for n in range(len(values)))
     each = [SeriesValues(**PLACE, values=values, **more) for _ in range(series)]
-    return compose_comparison(
-        each,
-        comparison_id=7,
-        variants=[ComparedVariant(label=name, variant=name) for name in names],
-        iterations=len(values[0]),
-        confidence=95.0,
-        min_effect=0.02,
-    )
+    return comparison_of(each, names, comparison_id=7, iterations=len(values[0]))
 
 
 @pytest.fixture(scope="module")
@@ -142,16 +134,10 @@ def test_boots_that_came_late_are_told():
 
 
 def test_what_a_label_stands_for_is_said():
-    report = compose_comparison(
+    report = comparison_of(
         [SeriesValues(**PLACE, values=((1.0, 2.0, 3.0), (1.0, 2.0, 3.0)))],
-        comparison_id=1,
-        variants=[
-            ComparedVariant(label="before", variant="r1"),
-            ComparedVariant(label="IF\x1bLIB", variant="r2+file:x"),
-        ],
+        {"before": "r1", "IF\x1bLIB": "r2+file:x"},
         iterations=3,
-        confidence=95.0,
-        min_effect=0.02,
     )
     assert "before is r1\nIF\ufffdLIB is r2+file:x\n" in text(report)
     assert "* before is r1\n" in markdown(report)
@@ -186,8 +172,5 @@ def test_commands_beside_kernels_are_told_of_as_kernels():
     sides = ((100.0, 101.0, 99.0), (100.2, 100.9, 99.1))
     kinds = (ItemUnderTest.COMMAND, ItemUnderTest.KERNEL)
     both = [SeriesValues(**PLACE, values=sides, item=item) for item in kinds]
-    variants = [ComparedVariant(label=name, variant=name) for name in ("a", "b")]
-    report = compose_comparison(
-        both, comparison_id=1, variants=variants, iterations=3, confidence=95.0, min_effect=0.02
-    )
+    report = comparison_of(both, ("a", "b"), iterations=3)
     assert "3 boots of each" in text(report)

@@ -3,47 +3,30 @@
 from dataclasses import replace
 
 from buildbot_bench.core.compare.model import (
-    ComparedVariant,
     ComparisonReport,
     SeriesValues,
     Verdict,
 )
-from buildbot_bench.core.compare.report import compose_comparison
 from buildbot_bench.core.compare.text import text
 from buildbot_bench.core.compare.variants import recorded_boots, recorded_notes
-from buildbot_bench.core.model.noise import Noise
 from buildbot_bench.core.sample import PPS
 from buildbot_bench.core.wire import RECORDED_BOOTS
+from tests.fakes.compared import LEARNT, comparison_of
 
 IN_ORDER = "5 on an APU2, dealt in order"
 MORE = f"{IN_ORDER}; what is more is redrawn from them"
-LEARNT = Noise(
-    sigma_run=0.005,
-    sigma_build=0.1,
-    df_run=100.0,
-    df_build=44.0,
-    far_share=0.02,
-    far_below=0.01,
-    far_weight=80.0,
-)
+NOISY = replace(LEARNT, sigma_build=0.1)
 VALUES = SeriesValues(
     testbed="replay",
     workload="forwarding",
     metric=PPS,
     values=((1000.0, 1002.0, 998.0), (930.0, 931.0, 929.0)),
-    noise=LEARNT,
+    noise=NOISY,
 )
 
 
 def composed(values: SeriesValues) -> ComparisonReport:
-    return compose_comparison(
-        [values],
-        comparison_id=1,
-        variants=[ComparedVariant(label=label, variant=label) for label in ("r1", "r2")],
-        iterations=3,
-        confidence=95.0,
-        min_effect=0.02,
-    )
+    return comparison_of([values], iterations=3)
 
 
 def test_each_variant_is_told_of_as_its_last_boot_says() -> None:

@@ -14,18 +14,17 @@ import pytest
 
 from buildbot_bench.core.compare.directory import BootLog, result_files
 from buildbot_bench.core.compare.model import (
-    ComparedVariant,
     ComparisonReport,
     SeriesValues,
     Verdict,
 )
-from buildbot_bench.core.compare.report import compose_comparison
 from buildbot_bench.core.compare.schedule import next_block
 from buildbot_bench.core.compare.text import text
 from buildbot_bench.core.sample import PPS
 from buildbot_bench.lab.driver import Blast
 from buildbot_bench.lab.dut import Dut
 from buildbot_bench.lab.testbeds import choose, load_testbeds, make_driver
+from tests.fakes.compared import comparison_of
 
 TESTBEDS = Path(__file__).parents[3] / "workers" / "lab" / "testbeds.toml"
 WORKLOADS = ("forwarding", "ipfw-statefull", "pf-statefull")
@@ -50,13 +49,8 @@ class Played:
         self._kernels = (home / "base", home / "new")
         for kernel, label in zip(self._kernels, (base, new), strict=True):
             kernel.write_text(f"{label}\n", encoding="utf-8")
-        self.report = compose_comparison(
-            [self._series(workload, boots) for workload in WORKLOADS],
-            comparison_id=1,
-            variants=[ComparedVariant(label=label, variant=label) for label in (base, new)],
-            iterations=boots,
-            confidence=95.0,
-            min_effect=0.02,
+        self.report = comparison_of(
+            [self._series(workload, boots) for workload in WORKLOADS], (base, new), iterations=boots
         )
 
     def _series(self, workload: str, wanted: int) -> SeriesValues:
@@ -201,15 +195,11 @@ def test_every_lab_that_is_named_here_is_one_of_the_lists():
 
 
 def test_a_report_says_what_it_lacks(play):
-    report: ComparisonReport = compose_comparison(
+    report: ComparisonReport = comparison_of(
         [
             SeriesValues(testbed="apu", workload="forwarding", metric=PPS, values=((1.0,), (1.0,))),
         ],
-        comparison_id=1,
-        variants=[ComparedVariant(label=label, variant=label) for label in ("r1", "r1+D5")],
-        iterations=5,
-        confidence=95.0,
-        min_effect=0.02,
+        ("r1", "r1+D5"),
         detail="D5 does not apply:\n\x1b[31m sys/net/if.c, hunk 3",
     )
     answer = text(report)

@@ -13,10 +13,10 @@ from statistics import median
 import pytest
 
 from buildbot_bench.core.compare.directory import BootLog, result_files
-from buildbot_bench.core.compare.model import ComparedVariant, SeriesValues
-from buildbot_bench.core.compare.report import compose_comparison
+from buildbot_bench.core.compare.model import SeriesValues
 from buildbot_bench.core.sample import PPS
 from buildbot_bench.lab.pktgen import Reading, parse_receiver
+from tests.fakes.compared import comparison_of
 
 PLACE = "AMD_GX-412TC_4Cores/Intel_i210AT/firewalls/results/fbsd12-head.r317849.VIMAGE"
 WORKLOADS = ("forwarding", "ipfw-statefull", "pf-statefull")
@@ -58,16 +58,7 @@ def ours(theirs: dict[str, str]) -> dict[str, str]:
         )
         for workload in WORKLOADS
     ]
-    report = compose_comparison(
-        all_series,
-        comparison_id=1,
-        variants=[
-            ComparedVariant(label=label, variant=label) for label in ("r317849", "r317849+VIMAGE")
-        ],
-        iterations=5,
-        confidence=95.0,
-        min_effect=0.02,
-    )
+    report = comparison_of(all_series, ("r317849", "r317849+VIMAGE"))
     boots = [
         BootLog(
             testbed="apu2",

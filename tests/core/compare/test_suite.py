@@ -11,12 +11,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from buildbot_bench.core.compare.model import (
-    ComparedVariant,
     ComparisonReport,
     SeriesValues,
     Verdict,
 )
-from buildbot_bench.core.compare.report import compose_comparison
 from buildbot_bench.core.compare.schedule import BootLimits, VariantPlan, more_for_all
 from buildbot_bench.core.compare.suite import MOST_ROWS, changed_rows, in_columns, suite_series
 from buildbot_bench.core.compare.text import markdown, outcome, text
@@ -31,6 +29,7 @@ from buildbot_bench.core.compare.verdict import (
 from buildbot_bench.core.contrast.needed import MoreOfEach
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.metric import Metric
+from tests.fakes.compared import comparison_of
 
 RUNS = SeriesValues(
     testbed="laptop",
@@ -67,17 +66,8 @@ def series(
 
 
 def report(values: list[SeriesValues], left_out: dict[str, str]) -> ComparisonReport:
-    return compose_comparison(
-        values,
-        comparison_id=1,
-        variants=[
-            ComparedVariant(label="base", variant="1111111 Begin"),
-            ComparedVariant(label="new", variant="2222222 Change"),
-        ],
-        iterations=10,
-        confidence=95.0,
-        min_effect=0.02,
-        left_out=left_out,
+    return comparison_of(
+        values, {"base": "1111111 Begin", "new": "2222222 Change"}, iterations=10, left_out=left_out
     )
 
 

@@ -22,16 +22,9 @@ from buildbot_bench.core.contrast.needed import MoreOfEach
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.model.learn import learn
 from buildbot_bench.core.model.noise import Noise, counted
+from tests.fakes.compared import LEARNT as APU2
 
-LEARNT = Noise(
-    sigma_run=0.009,
-    sigma_build=0.016,
-    df_run=100.0,
-    df_build=44.0,
-    far_share=0.02,
-    far_below=0.01,
-    far_weight=80.0,
-)
+LEARNT = replace(APU2, sigma_run=0.009)
 TERMS = VerdictTerms(min_effect=0.02)
 ONE_IMAGE = replace(TERMS, images=False)
 SCATTER = (-0.006, 0.0, 0.006)  # boots of an image, in ln

@@ -17,17 +17,9 @@ from buildbot_bench.core.contrast.needed import (
     next_of_each,
 )
 from buildbot_bench.core.model.learn import learn
-from buildbot_bench.core.model.noise import Noise
+from tests.fakes.compared import LEARNT
 
-APU2 = Noise(
-    sigma_run=0.0094,
-    sigma_build=0.016,
-    df_run=100.0,
-    df_build=44.0,
-    far_share=0.015,
-    far_below=0.007,
-    far_weight=80.0,
-)
+APU2 = replace(LEARNT, sigma_run=0.0094, far_share=0.015, far_below=0.007)
 EFFECTS = st.floats(0.003, 0.5)
 
 

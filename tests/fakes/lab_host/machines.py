@@ -11,6 +11,7 @@ from pathlib import Path
 
 from buildbot_bench.demo.processes import answers
 from tests.ports import free_port
+from tests.running import ran
 
 BIN = Path(__file__).parent / "bin"
 CONNECT = Path(__file__).parent / "connect"
@@ -163,6 +164,6 @@ def _children(pid: int) -> list[int]:
             return []  # it is gone
         return [int(word) for word in text.split()]
     listing = ["ps", "-A", "-o", "pid=", "-o", "ppid="]
-    lines = subprocess.run(listing, capture_output=True, text=True, check=True).stdout
+    lines = ran(listing, check=True).stdout
     pairs = [line.split() for line in lines.splitlines()]
     return [int(child) for child, parent in pairs if int(parent) == pid]

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.readme import CHECKOUT, block_with
+from tests.running import ran
 
 LAB = CHECKOUT / "workers" / "lab"
 CHECK, RUN = block_with("bench-lab check apu2 --testbeds testbeds.toml")
@@ -46,13 +47,10 @@ def typed(bench, tmp_path):
 
     def type_(command: str) -> subprocess.CompletedProcess[str]:
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        return subprocess.run(
+        return ran(
             ["sh", "-c", command],
             cwd=place,
             env=os.environ | {"PATH": path, "BENCH_LAB_STATE": str(tmp_path / "state")},
-            capture_output=True,
-            text=True,
-            check=False,
         )
 
     return type_

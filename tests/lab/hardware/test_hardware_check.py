@@ -1,6 +1,5 @@
 """The check-up of a testbed of machines: line by line what is missing and how to mend it."""
 
-import subprocess
 import sys
 from dataclasses import replace
 
@@ -9,6 +8,7 @@ from buildbot_bench.lab.drivers.ssh import SshDriver
 from buildbot_bench.lab.hardware.settings import SshSettings, WorkloadSettings
 from buildbot_bench.lab.power import CommandPower
 from tests.fakes.lab import events_of
+from tests.running import ran
 
 
 def lacking(driver):
@@ -124,7 +124,7 @@ def test_a_person_checks_a_testbed_and_measures_by_hand(bench, tmp_path):
 
     def lab(*arguments):
         command = [sys.executable, "-m", "buildbot_bench.lab.cli", *arguments]
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        return ran(command, cwd=tmp_path)
 
     check = lab("check", "apu2")
     assert check.returncode == 0, check.stdout + check.stderr

@@ -1,8 +1,18 @@
-"""Fixtures of the broker's tests that take a testbed out of bench.yml."""
+"""Fixtures of the broker's tests: a repository to push to, and a testbed taken out of bench.yml."""
+
+from pathlib import Path
 
 import pytest
 
 from tests.fakes.removed import WAYS, no_errors
+from tests.gitrepo import make_repository, numbered
+
+
+@pytest.fixture
+def source(tmp_path) -> Path:
+    """A repository of r1 to r3."""
+    make_repository(tmp_path / "watched", numbered(1, 3))
+    return tmp_path / "watched"
 
 
 @pytest.fixture(params=WAYS)

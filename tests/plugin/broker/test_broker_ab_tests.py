@@ -54,8 +54,11 @@ async def measure(farm, past, probe) -> None:
     await farm.store.change(probe, state="done", ended_at=farm.now())
 
 
-async def run(farm, past, ab_tests) -> list[tuple[str, str, int]]:
-    """Let builders and lab do all they are asked; the label, tunables and boots of each probe."""
+async def run(farm, past, ab_tests, **said) -> list[tuple[str, str, int]]:
+    """Let builders and lab do all they are asked; the label, tunables and boots of each probe.
+
+    `said` is what else becomes of each probe.
+    """
     asked = []
     while True:
         await ab_tests()
@@ -67,7 +70,7 @@ async def run(farm, past, ab_tests) -> list[tuple[str, str, int]]:
         for probe in new:
             image = await farm.store.image(probe.image_id)
             asked.append((image.label, probe.tunables, probe.iterations))
-            await measure(farm, past, probe)
+            await measure(farm, past, await farm.store.change(probe, **said) if said else probe)
 
 
 async def test_nothing_is_booted_before_both_are_built(ab_tests, start, farm):

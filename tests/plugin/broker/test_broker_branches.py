@@ -18,16 +18,10 @@ from buildbot_bench.plugin.queries.comparisons import ComparisonViews
 from buildbot_bench.plugin.requests.comparison_requests import ComparisonRequests
 from tests.fakes.database import rows_of
 from tests.fakes.past import Past, boots
-from tests.gitrepo import Commit, add_commits, git, make_repository, numbered
+from tests.gitrepo import Commit, add_commits, git, numbered
 
 USUAL = 1e6
 PATTERNS = ("branches: [main]", "branches: [main, stable/*, releng/14.*]")
-
-
-@pytest.fixture
-def source(tmp_path) -> Path:
-    make_repository(tmp_path / "watched", numbered(1, 3))
-    return tmp_path / "watched"
 
 
 @pytest.fixture

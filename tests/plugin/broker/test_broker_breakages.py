@@ -77,15 +77,8 @@ async def test_a_testbed_in_quarantine_breaks_no_branch(past, farm, doubted):
     lab = Lab(past, broken_since(7))
     await lab.came(2, 14, 15, 16)
     control = await past.measured(2, (1e6,), reason="control")
-    await farm.store.begin_quarantine(
-        probe_id=control.id,
-        testbed="apu",
-        workload="forwarding",
-        epoch="",
-        since_s=0.0 if doubted else farm.now(),
-        shift=None,
-        reason="it gave no value",
-        now=farm.now(),
+    await past.quarantine(
+        control.id, since_s=0.0 if doubted else farm.now(), reason="it gave no value"
     )
     await lab.settle()
     assert await farm.store.searches() == []
@@ -97,16 +90,7 @@ async def test_a_search_that_has_begun_waits_while_its_testbed_is_in_quarantine(
     await lab.came(2, 14, 15, 16)
     await Breakages(farm).advance()
     control = await past.measured(2, (1e6,), reason="control")
-    held = await farm.store.begin_quarantine(
-        probe_id=control.id,
-        testbed="apu",
-        workload="forwarding",
-        epoch="",
-        since_s=farm.now(),
-        shift=None,
-        reason="it gave no value",
-        now=farm.now(),
-    )
+    held = await past.quarantine(control.id, since_s=farm.now(), reason="it gave no value")
     before = list(lab.booted)
     await lab.turn()
     # What was asked for before is answered, and in doubt.

@@ -12,7 +12,7 @@ from buildbot_bench.core.compare.directory import result_files
 from buildbot_bench.core.compare.text import text
 from buildbot_bench.core.json_model import to_json
 from buildbot_bench.core.profile.formats import parse_folded, parse_pmc_graph
-from buildbot_bench.core.search import Answer, Step
+from buildbot_bench.core.search import Step
 from buildbot_bench.plugin.broker.captures import MAX_ATTEMPTS, CaptureRequests
 from buildbot_bench.plugin.broker.issue import Issuer
 from buildbot_bench.plugin.broker.quarantine import end_quarantine, may_start
@@ -21,8 +21,8 @@ from buildbot_bench.plugin.outbox.mail_outbox import MailOutbox
 from buildbot_bench.plugin.queries.comparisons import ComparisonViews
 from buildbot_bench.plugin.queries.result_directory import directory_of
 from buildbot_bench.plugin.requests.comparison_requests import ComparisonRequests
-from tests.fakes.past import Past, boots
-from tests.fakes.smtp import Postmaster, running
+from tests.fakes.past import Past
+from tests.fakes.smtp import running
 
 DROP = Step(old=5, new=6, effect=-0.2, low=-0.21, high=-0.19, probability=0.999)
 RISE = Step(old=5, new=6, effect=0.2, low=0.19, high=0.21, probability=0.999)
@@ -33,14 +33,8 @@ NEW = "main;ip_input 400\nmain;route_lookup 500\ncpu_idle 100\n"
 
 
 @pytest.fixture
-def postmaster() -> Postmaster:
-    return Postmaster()
-
-
-@pytest.fixture
-def farm(make_farm, postmaster):
-    with running(postmaster) as port:
-        yield make_farm(SAMPLED, port=port)
+def farm(make_farm, port):
+    return make_farm(SAMPLED, port=port)
 
 
 @pytest.fixture
@@ -50,12 +44,7 @@ def profiles(farm, master) -> CaptureRequests:
 
 async def found(past: Past, step: Step = DROP) -> SearchRow:
     """A search from r1 to r11 that has just found a step at r7."""
-    await past.commits(*range(1, 12))
-    for position in (6, 7):
-        level = 1e6 if position < 7 else 1e6 * (1 + step.effect)
-        await past.measured(position, boots(level), reason="search")
-    answer = Answer(steps=(step,), reproduced=True, unresolved=(), reason="each step is located")
-    search = await past.answered(answer)
+    search = await past.found(step)
     ended = await past.farm.store.change(search, ended_at=past.farm.now())
     assert ended is not None
     return ended
@@ -122,10 +111,7 @@ async def test_a_master_that_dies_between_asking_and_writing_it_down_asks_no_sec
 
 async def test_a_testbed_in_quarantine_takes_no_captures(profiles, past, farm, master):
     search = await found(past)
-    held = {"epoch": "", "since_s": farm.now(), "shift": None, "reason": "no value"}
-    row = await farm.store.begin_quarantine(
-        probe_id=1, testbed="apu", workload="forwarding", now=farm.now(), **held
-    )
+    row = await past.quarantine(1, since_s=farm.now(), reason="no value")
     await profiles.advance()
     assert master.requests == []
     await end_quarantine(farm, row, by="ann")
@@ -144,10 +130,7 @@ async def test_a_capture_that_was_issued_before_a_quarantine_is_held_in_buildbot
     properties.setProperty("bench_profile", asked.id, "Bench")
     request = type("Request", (), {"properties": properties})
     assert await may_start(master, None, request)
-    held = {"epoch": "", "since_s": farm.now(), "shift": None, "reason": "no value"}
-    await farm.store.begin_quarantine(
-        probe_id=1, testbed="apu", workload="forwarding", now=farm.now(), **held
-    )
+    await past.quarantine(1, since_s=farm.now(), reason="no value")
     assert not await may_start(master, None, request)
 
 

@@ -1,7 +1,5 @@
 """How commits come in: from the mirror, all of them, each once."""
 
-from pathlib import Path
-
 import pytest
 
 from buildbot_bench.core.errors import InfraError
@@ -11,13 +9,7 @@ from buildbot_bench.plugin.db.schema import COMMIT
 from buildbot_bench.plugin.farm import Farm
 from tests.fakes.database import rows_of
 from tests.fakes.past import Past
-from tests.gitrepo import Commit, add_commits, git, make_repository, numbered
-
-
-@pytest.fixture
-def source(tmp_path) -> Path:
-    make_repository(tmp_path / "watched", numbered(1, 3))
-    return tmp_path / "watched"
+from tests.gitrepo import Commit, add_commits, git, numbered
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from buildbot_bench.plugin.db.states import Priority
 from buildbot_bench.plugin.queries.comparisons import ComparisonViews
 from buildbot_bench.plugin.queries.result_directory import directory_of
 from buildbot_bench.plugin.requests.comparison_requests import ComparisonRequests
+from tests.fakes.database import iterated
 
 pytestmark = pytest.mark.both_databases
 
@@ -51,15 +52,9 @@ class Lab:
             self.past.farm.master.reactor.advance(1)
             off = self.lucky.get((image.label, image.ordinal), 0.0)
             off += WOBBLE[len(self.booted) % len(WOBBLE)]
-            await self.farm.store.add_iteration(
-                probe=probe,
-                ordinal=ordinal,
-                unit="pps",
-                value=LEVEL * (1 + off),
-                failure=None,
-                at_s=self.farm.now(),
-                duration_s=2.0,
-                facts=self.facts,
+            value, now = LEVEL * (1 + off), self.farm.now()
+            await iterated(
+                self.farm.store, probe, value, at_s=now, ordinal=ordinal, facts=self.facts
             )
             self.booted.append((image.label, image.ordinal))
         await self.farm.store.change(probe, state="done", ended_at=self.farm.now())

@@ -8,8 +8,9 @@ from buildbot_bench.api.requests import ComparisonQuestion
 from buildbot_bench.plugin.broker import BenchBroker
 from buildbot_bench.plugin.broker.scheduler import Cycle
 from buildbot_bench.plugin.requests.comparison_requests import ComparisonRequests
+from tests.fakes.database import asked_by
 from tests.fakes.removed import worked
-from tests.gitrepo import add_commits, make_repository, numbered
+from tests.gitrepo import add_commits, numbered
 
 # Whether anything changed, three times, and what is asked by the clock.
 MOST_IDLE_QUERIES = 8
@@ -29,9 +30,8 @@ def logged():
     log.removeObserver(observe)
 
 
-async def test_in_one_cycle_a_commit_becomes_a_request_for_its_image(make_farm, master, tmp_path):
-    make_repository(tmp_path / "watched", numbered(1, 3))
-    farm = make_farm(repository=tmp_path / "watched")
+async def test_in_one_cycle_a_commit_becomes_a_request_for_its_image(make_farm, master, source):
+    farm = make_farm(repository=source)
     cycle = Cycle(farm=farm, scheduler=master)
     await cycle.fetch()
     await cycle.run()
@@ -39,9 +39,8 @@ async def test_in_one_cycle_a_commit_becomes_a_request_for_its_image(make_farm, 
     assert (request.builder, request.reason) == ("kernel", "build r3")
 
 
-async def test_in_the_cycle_after_the_build_its_boots_are_asked_for(make_farm, master, tmp_path):
-    make_repository(tmp_path / "watched", numbered(1, 3))
-    farm = make_farm(repository=tmp_path / "watched")
+async def test_in_the_cycle_after_the_build_its_boots_are_asked_for(make_farm, master, source):
+    farm = make_farm(repository=source)
     cycle = Cycle(farm=farm, scheduler=master)
     await cycle.fetch()
     await cycle.run()
@@ -53,22 +52,20 @@ async def test_in_the_cycle_after_the_build_its_boots_are_asked_for(make_farm, m
 
 
 async def test_a_fetch_that_the_master_ends_with_itself_is_no_failure(
-    make_farm, master, tmp_path, logged
+    make_farm, master, source, logged
 ):
-    make_repository(tmp_path / "watched", numbered(1, 3))
-    farm = make_farm(repository=tmp_path / "watched")
+    farm = make_farm(repository=source)
     farm.mirroring.of("").history.stop()
     await Cycle(farm=farm, scheduler=master).fetch()
     assert logged == []
 
 
-async def test_commits_are_fetched_only_in_a_cycle_that_is_asked_to(make_farm, master, tmp_path):
-    make_repository(tmp_path / "watched", numbered(1, 3))
-    farm = make_farm(repository=tmp_path / "watched")
+async def test_commits_are_fetched_only_in_a_cycle_that_is_asked_to(make_farm, master, source):
+    farm = make_farm(repository=source)
     cycle = Cycle(farm=farm, scheduler=master)
     await cycle.fetch()
     await cycle.run()
-    add_commits(tmp_path / "watched", numbered(4, 4))
+    add_commits(source, numbered(4, 4))
     await cycle.run()
     assert (await farm.store.newest_commit("main")).svn == 3
 
@@ -86,36 +83,10 @@ async def test_a_repository_that_is_away_does_not_stop_the_lab(make_farm, past, 
 async def test_a_cycle_that_meets_nothing_new_asks_few_queries(farm, master, past):
     await past.search(1, 11)
     await past.probe(4)
-    cycle, asked = Cycle(farm=farm, scheduler=master), 0
+    cycle = Cycle(farm=farm, scheduler=master)
     for _ in range(3):
         await cycle.run()
-    ask = farm.master.db.pool.do
-
-    async def count(function):
-        nonlocal asked
-        asked += 1
-        return await ask(function)
-
-    farm.master.db.pool.do = count
-    await cycle.run()
-    assert 0 < asked <= MOST_IDLE_QUERIES
-
-
-async def counted(farm, act) -> int:
-    """How often the pool is asked meanwhile."""
-    ask, asked = farm.master.db.pool.do, 0
-
-    async def count(function):
-        nonlocal asked
-        asked += 1
-        return await ask(function)
-
-    farm.master.db.pool.do = count
-    try:
-        await act()
-    finally:
-        farm.master.db.pool.do = ask
-    return asked
+    assert 0 < await asked_by(farm, cycle.run) <= MOST_IDLE_QUERIES
 
 
 async def test_a_boot_costs_a_cycle_the_same_however_many_comparisons_wait(farm, master, past):
@@ -129,7 +100,7 @@ async def test_a_boot_costs_a_cycle_the_same_however_many_comparisons_wait(farm,
         for _ in range(4):
             await cycle.run()
         await past.measured(20, (1e6,), testbed="xeon", judged=True)
-        costs.append(await counted(farm, cycle.run))
+        costs.append(await asked_by(farm, cycle.run))
     assert costs[0] == costs[1]
 
 
@@ -171,15 +142,7 @@ async def test_a_boot_that_is_recorded_while_a_cycle_runs_is_not_taken_for_lost(
     async def record_first(path, filters=()):
         """The boot ends between what the cycle reads and what it asks Buildbot."""
         if path == ("buildrequests",) and not master.requests[0].complete:
-            await farm.store.add_iteration(
-                probe=issued,
-                ordinal=0,
-                unit="pps",
-                value=1e6,
-                failure=None,
-                at_s=farm.now(),
-                duration_s=30.0,
-            )
+            await past.add(issued, 0, 1e6)
             await farm.store.change(issued, state="done", ended_at=farm.now())
             master.complete(issued.brid)
         return await ask(path, filters)

@@ -38,19 +38,8 @@ async def shown(farm, number: int) -> dict:
 
 async def in_epoch(farm, past, ab_tests, epoch: str) -> list[str]:
     """What the lab boots until nothing is asked for, its epoch being another one now."""
-    booted = []
-    while True:
-        await ab_tests()
-        await build_all(farm)
-        await ab_tests()
-        probes = await farm.store.probes(state="new")
-        if not probes:
-            return booted
-        for probe in probes:
-            changed = await farm.store.change(probe, epoch=epoch)
-            image = await farm.store.image(probe.image_id)
-            booted += [image.label] * probe.iterations
-            await measure(farm, past, changed)
+    asked = await run(farm, past, ab_tests, epoch=epoch)
+    return [label for label, _, boots in asked for _ in range(boots)]
 
 
 async def test_more_boots_are_those_that_are_missing(farm, past, ab_tests):

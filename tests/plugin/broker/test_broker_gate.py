@@ -69,16 +69,7 @@ async def test_a_figure_that_cannot_be_had_holds_nothing_back(farm, past, ended)
 
 async def test_a_gate_in_quarantine_holds_nothing_back(farm, past):
     await known(past, 2, 3)
-    await farm.store.begin_quarantine(
-        probe_id=1,
-        testbed="xeon",
-        workload="forwarding",
-        epoch="",
-        since_s=0.0,
-        shift=None,
-        reason="it counts otherwise",
-        now=farm.now(),
-    )
+    await past.quarantine(1, testbed="xeon", reason="it counts otherwise")
     assert await asked_of_hardware(farm) == ["r3"]
 
 

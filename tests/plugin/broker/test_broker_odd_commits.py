@@ -13,7 +13,7 @@ from buildbot_bench.plugin.queries.commit_views import commit_in_search, measure
 from buildbot_bench.plugin.queries.searches import SearchViews, strip
 from tests.fakes.database import rows_of
 from tests.fakes.past import Past
-from tests.gitrepo import add_commits, add_raw_commit, git, make_repository, numbered
+from tests.gitrepo import add_commits, add_raw_commit, git, numbered
 
 EVE = b"Eve <eve@example.org>"
 ODD = {
@@ -26,12 +26,6 @@ ODD = {
 @pytest.fixture(params=ODD)
 def line(request) -> tuple[bytes, str, int]:
     return ODD[request.param]
-
-
-@pytest.fixture
-def source(tmp_path) -> Path:
-    make_repository(tmp_path / "watched", numbered(1, 3))
-    return tmp_path / "watched"
 
 
 @pytest.fixture

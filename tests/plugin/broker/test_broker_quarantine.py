@@ -1,5 +1,7 @@
 """Control images are measured on time; a testbed out of control is held until it is well."""
 
+from functools import partial
+
 import pytest
 from buildbot.process.properties import Properties
 
@@ -9,7 +11,14 @@ from buildbot_bench.plugin.broker.quarantine import MORE_OFTEN, ControlImages, m
 from buildbot_bench.plugin.broker.searching import Searching
 from buildbot_bench.plugin.db.states import Priority
 from buildbot_bench.plugin.queries.control_images import control_state
-from tests.fakes.control import CONTROLLED, DAY_S, PLAIN, WITH_CONTROL, answer_control
+from tests.fakes.control import (
+    CONTROLLED,
+    DAY_S,
+    PLAIN,
+    WITH_CONTROL,
+    answer_control,
+    control_rounds,
+)
 from tests.fakes.past import Past, boots
 
 LEVEL = 1e6
@@ -26,16 +35,8 @@ def controls(farm) -> ControlImages:
 
 
 @pytest.fixture
-def rounds(controls, past):
-    """The lab measures the control image, a round for each level; the broker looks at each."""
-
-    async def run(*levels: float | None, epoch: str = "") -> None:
-        for level in levels:
-            await controls.advance()
-            await answer_control(past, level, epoch=epoch)
-            await controls.advance()
-
-    return run
+def rounds(past):
+    return partial(control_rounds, past)
 
 
 async def lasting(farm):

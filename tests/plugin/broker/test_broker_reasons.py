@@ -11,7 +11,6 @@ from buildbot_bench.plugin.outbox.farm_mails import WEEK_S, write_alive
 from buildbot_bench.plugin.outbox.mail_outbox import MailOutbox
 from buildbot_bench.plugin.queries.overview import lab
 from buildbot_bench.plugin.queries.searches import SearchViews
-from tests.fakes.smtp import Postmaster, running
 
 WHY = (
     "bench-lab: cannot read the list of testbeds: [Errno 2] No such file or directory:"
@@ -21,14 +20,8 @@ GIVEN_UP = {"failure": WHY, "failure_kind": "infrastructure"}
 
 
 @pytest.fixture
-def postmaster() -> Postmaster:
-    return Postmaster()
-
-
-@pytest.fixture
-def farm(make_farm, postmaster):
-    with running(postmaster) as port:
-        yield make_farm(port=port)
+def farm(make_farm, port):
+    return make_farm(port=port)
 
 
 async def lose_probes(farm, *, at_s: float) -> None:

@@ -15,15 +15,9 @@ from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.series import first_branch, known_branches, watched_branches
 from buildbot_bench.plugin.requests.comparison_requests import ComparisonRequests
 from buildbot_bench.plugin.requests.search_requests import SearchRequests
-from tests.gitrepo import add_commits, git, make_repository, numbered
+from tests.gitrepo import add_commits, git, numbered
 
 NAMES = ("main", "fork:main")
-
-
-@pytest.fixture
-def source(tmp_path) -> Path:
-    make_repository(tmp_path / "watched", numbered(1, 3))
-    return tmp_path / "watched"
 
 
 @pytest.fixture

@@ -154,16 +154,7 @@ async def test_what_waits_in_quarantine_keeps_no_control_image_from_its_testbed(
     issuer = Issuer(farm, master)
     held = await past.probe(4)
     await issuer.issue()
-    await farm.store.begin_quarantine(
-        probe_id=held.id,
-        testbed="apu",
-        workload="forwarding",
-        epoch="",
-        since_s=0.0,
-        shift=None,
-        reason="no value",
-        now=farm.now(),
-    )
+    await past.quarantine(held.id, reason="no value")
     control = await past.probe(5, reason="control", priority=Priority.CONTROL)
     await past.probe(6)
     await issuer.issue()

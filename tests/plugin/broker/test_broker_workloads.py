@@ -160,16 +160,7 @@ async def test_a_quarantine_is_not_broken_for_it(turn, lab, farm, past):
         await past.probe(position)
     lab.fails = lambda _: True
     await turn(2)
-    await farm.store.begin_quarantine(
-        probe_id=1,
-        testbed="apu",
-        workload="forwarding",
-        epoch="",
-        since_s=farm.now(),
-        shift=None,
-        reason="r4 is off",
-        now=farm.now(),
-    )
+    await past.quarantine(1, since_s=farm.now(), reason="r4 is off")
     await Workloads(farm).advance()
     asked = [p for p in await farm.store.probes() if p.state in OPEN_PROBES]
     assert [probe.reason for probe in asked] == []

@@ -18,7 +18,7 @@ from buildbot_bench.plugin.db.sql import take_write_lock, upgrade
 from buildbot_bench.plugin.db.states import ProbeReason, SearchReason
 from buildbot_bench.plugin.db.store import BenchStore
 from tests.databases import DATABASES, empty_tables, new_schema, sqlite_engine
-from tests.fakes.database import DirectPool, sha
+from tests.fakes.database import DirectPool, iterated, sha
 from tests.fakes.whole_farm import ANSWER, BOOTS, DIGEST, KERNEL, WORKFLOW, WholeFarm, boot
 
 
@@ -169,16 +169,7 @@ def whole_farm(engine, store, a_probe, a_search, farm_place) -> Iterator[WholeFa
             image, changed_at=4.0, state="built", digest=DIGEST, kernel_digest=DIGEST
         )
         for ordinal in range(BOOTS):
-            measured = boot(ordinal)
-            await store.add_iteration(
-                probe=probe,
-                ordinal=ordinal,
-                unit="pps",
-                value=measured.values["pps"],
-                failure=None,
-                at_s=5.0,
-                duration_s=1.0,
-            )
+            await iterated(store, probe, boot(ordinal).values["pps"], at_s=5.0, ordinal=ordinal)
         await store.change(probe, state=ProbeState.DONE, ended_at=9.0)
         search = await a_search()
         await store.change(search, state=SearchState.FOUND, answer=ANSWER, ended_at=10.0)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow, AbTestVariant, NewAbTest
+from tests.fakes.database import iterated
 
 SPAN = {"testbed": "apu", "workload": "forwarding", "first_position": 0, "last_position": 99}
 
@@ -33,15 +34,7 @@ def an_ab_test(store, an_image) -> Callable[..., Awaitable[AbTestRow]]:
 
 
 async def measure(store, probe, ordinal: int = 0, value: float = 5e5, at_s: float = 10.0) -> None:
-    await store.add_iteration(
-        probe=probe,
-        ordinal=ordinal,
-        unit="pps",
-        value=value,
-        failure=None,
-        at_s=at_s + ordinal,
-        duration_s=30.0,
-    )
+    await iterated(store, probe, value, at_s=at_s + ordinal, ordinal=ordinal)
 
 
 async def test_a_patch_is_kept_once_with_all_its_bytes(store):

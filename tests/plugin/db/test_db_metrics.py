@@ -3,6 +3,7 @@
 import pytest
 
 from buildbot_bench.core.metric import INSTRUCTIONS_PER_PACKET, Metric, NoiseClass
+from tests.fakes.database import iterated
 
 SERIES = {"testbed": "runner", "workload": "compress"}
 SECONDS = Metric(name="time", unit="s", higher_is_better=False)
@@ -29,10 +30,7 @@ async def test_a_known_unit_means_what_it_always_did(store):
 
 
 async def test_samples_have_the_metric_of_their_series(store, a_probe):
-    await store.add_iteration(
-        probe=await a_probe(**SERIES), ordinal=0, unit="s", value=2.0, failure=None,
-        at_s=1.0, duration_s=1.0,
-    )  # fmt: skip
+    await iterated(store, await a_probe(**SERIES), 2.0, at_s=1.0, unit="s")
     await store.keep_metric(**SERIES, metric=SECONDS)
     (sample,) = await store.samples(**SERIES, first_position=0, last_position=99)
     assert sample.metric == SECONDS

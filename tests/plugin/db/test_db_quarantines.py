@@ -8,7 +8,7 @@ from buildbot_bench.plugin.db.finding_rows import ReportRow
 from buildbot_bench.plugin.db.quarantines import in_doubt
 from buildbot_bench.plugin.db.rows import NewCommit
 from buildbot_bench.plugin.db.schema import ITERATION, REPORT
-from tests.fakes.database import rows_of, sha
+from tests.fakes.database import iterated, rows_of, sha
 
 MAIL = {"message_id": "<1@x>", "subject": "s", "recipients": ["a@x"], "message": b"m", "now": 5.0}
 
@@ -49,15 +49,7 @@ async def test_a_control_measurement_begins_one_quarantine(store, a_quarantine):
 async def test_what_ended_since_the_last_good_control_is_in_doubt(store, a_probe, a_quarantine):
     probe = await a_probe()
     for ordinal, at_s in enumerate((10.0, 20.0, 21.0, 60.0, 100.0)):
-        await store.add_iteration(
-            probe=probe,
-            ordinal=ordinal,
-            unit="pps",
-            value=1e6,
-            failure=None,
-            at_s=at_s,
-            duration_s=1.0,
-        )
+        await iterated(store, probe, 1e6, at_s=at_s, ordinal=ordinal)
     assert await doubted(store) == []
     row = await a_quarantine()
     assert await doubted(store) == [21.0, 60.0, 100.0]
@@ -70,9 +62,7 @@ async def test_what_ended_since_the_last_good_control_is_in_doubt(store, a_probe
 
 async def test_other_testbeds_are_not_in_doubt(store, a_probe, a_quarantine):
     probe = await a_probe(testbed="xeon")
-    await store.add_iteration(
-        probe=probe, ordinal=0, unit="pps", value=1e6, failure=None, at_s=60.0, duration_s=1.0
-    )
+    await iterated(store, probe, 1e6, at_s=60.0)
     await a_quarantine()
     assert await doubted(store) == []
 
@@ -100,15 +90,7 @@ def measured(store):
 
     async def record(probe, *times: float, failure: str | None = None) -> None:
         for ordinal, at_s in enumerate(times):
-            await store.add_iteration(
-                probe=probe,
-                ordinal=ordinal,
-                unit="" if failure else "pps",
-                value=None if failure else 1e6,
-                failure=failure,
-                at_s=at_s,
-                duration_s=1.0,
-            )
+            await iterated(store, probe, failure or 1e6, at_s=at_s, ordinal=ordinal)
 
     return record
 

@@ -18,6 +18,7 @@ from buildbot_bench.plugin.db.states import (
     ProbeReason,
     SearchReason,
 )
+from tests.fakes.database import iterated
 
 MAIN, FORK = "main", "fork:main"
 COMMITS = range(1, 7)
@@ -48,15 +49,7 @@ async def measure(store, row, *, reason: ProbeReason = ProbeReason.COMMIT):
         priority=Priority.COMMIT,
     )
     probe = await store.ensure_probe(request, token="t", now=2.0)
-    await store.add_iteration(
-        probe=probe,
-        ordinal=0,
-        unit="pps",
-        value=100.0 + row.id,
-        failure=None,
-        at_s=3.0,
-        duration_s=1.0,
-    )
+    await iterated(store, probe, 100.0 + row.id, at_s=3.0)
     return probe
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from buildbot_bench.core.sample import PACKETS_PER_CPU_SECOND, PPS, Iteration
 from buildbot_bench.plugin.db.rows import NewCommit
-from tests.fakes.database import sha
+from tests.fakes.database import iterated, sha
 
 SPAN = {"testbed": "apu", "workload": "forwarding", "first_position": 1, "last_position": 9}
 FAILED = "link down"
@@ -18,16 +18,7 @@ def measure(store, an_image, a_probe):
         image = image or await an_image(position)
         probe = await a_probe(image, name=f"{image.id}:{probe_columns}:{unit}", **probe_columns)
         for ordinal, result in enumerate(results):
-            failed = isinstance(result, str)
-            await store.add_iteration(
-                probe=probe,
-                ordinal=ordinal,
-                unit="" if failed else unit,
-                value=None if failed else result,
-                failure=result if failed else None,
-                at_s=10.0 + ordinal,
-                duration_s=30.0,
-            )
+            await iterated(store, probe, result, at_s=10.0 + ordinal, ordinal=ordinal, unit=unit)
         return probe
 
     return run
@@ -50,10 +41,7 @@ async def test_samples_come_in_the_order_of_positions_and_images(store, an_image
 async def test_iterations_of_all_probes_come_in_the_order_of_time(store, a_probe, an_image):
     image = await an_image(2)
     for key, at_s in [("late", 20.0), ("early", 10.0)]:
-        await store.add_iteration(
-            probe=await a_probe(image, name=key), ordinal=0, unit="pps", value=at_s, failure=None,
-            at_s=at_s, duration_s=1.0,
-        )  # fmt: skip
+        await iterated(store, await a_probe(image, name=key), at_s, at_s=at_s)
     (sample,) = await store.samples(**SPAN)
     assert sample.values == (10.0, 20.0)
 
@@ -81,10 +69,7 @@ async def test_a_failure_counts_in_every_unit(store, measure):
 
 async def test_the_primary_unit_is_given_unless_another_is_asked_for(store, measure):
     probe = await measure(2, 20.0)
-    await store.add_iteration(
-        probe=probe, ordinal=0, unit="packets/CPU-s", value=2.0, failure=None, at_s=10.0,
-        duration_s=30.0,
-    )  # fmt: skip
+    await iterated(store, probe, 2.0, at_s=10.0, unit="packets/CPU-s")
     (primary,) = await store.samples(**SPAN)
     (other,) = await store.samples(**SPAN, unit="packets/CPU-s")
     assert (primary.values, other.values) == ((20.0,), (2.0,))

@@ -2,7 +2,6 @@
 
 import re
 import statistics
-import subprocess
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -18,15 +17,16 @@ from buildbot_bench.core.compare.directory import (
     published_series,
     result_files,
 )
-from buildbot_bench.core.compare.model import ComparedVariant, SeriesValues
+from buildbot_bench.core.compare.model import SeriesValues
 from buildbot_bench.core.compare.published import set_ups
-from buildbot_bench.core.compare.report import compose_comparison
 from buildbot_bench.core.compare.text import outcome
 from buildbot_bench.core.model.noise import Noise
 from buildbot_bench.core.run_logs import LONGEST_LOG, RunLogs, join_logs
 from buildbot_bench.core.sample import PPS
 from buildbot_bench.lab.pktgen import HEAD_LINES, TAIL_LINES, Reading, parse_receiver
 from buildbot_bench.plugin.importing.archive import Group, Refused, read_archive
+from tests.fakes.compared import comparison_of
+from tests.running import ran
 
 HEAD = [f"{n}.0 main [3036] of the beginning" for n in range(HEAD_LINES)]
 WORKLOADS = ("forwarding", "pf-statefull")
@@ -95,7 +95,7 @@ LEARNT = Noise(
 def report_of(
     boots: list[BootLog], *, labels: tuple[str, ...] = REVISIONS, noise: Noise | None = None
 ):
-    return compose_comparison(
+    return comparison_of(
         [
             SeriesValues(
                 testbed="apu2",
@@ -106,11 +106,7 @@ def report_of(
             )
             for workload in WORKLOADS
         ],
-        comparison_id=1,
-        variants=[ComparedVariant(label=label, variant=label) for label in labels],
-        iterations=5,
-        confidence=95.0,
-        min_effect=0.02,
+        labels,
     )
 
 
@@ -173,14 +169,7 @@ def test_values_without_a_log_of_pkt_gen_are_read_from_their_list(tmp_path):
     series = SeriesValues(
         testbed="vm", workload="forwarding", metric=PPS, values=((3.5, 1.25), (7.0, 7.0))
     )
-    report = compose_comparison(
-        [series],
-        comparison_id=1,
-        variants=[ComparedVariant(label=label, variant=label) for label in REVISIONS[:2]],
-        iterations=2,
-        confidence=95.0,
-        min_effect=0.02,
-    )
+    report = comparison_of([series], REVISIONS[:2], iterations=2)
     write(result_files(report, [boot("packets passed\n")]), tmp_path)
     read = {g.revision: [b.value for b in g.boots] for g in read_archive(tmp_path)}
     assert read == {"r317849": [3.5, 1.25], "r317850": [7.0, 7.0]}
@@ -246,7 +235,7 @@ def test_a_set_up_is_what_sh_reads_and_runs_nothing(tmp_path):
     files = result_files(report_of([]), [boot("x\n", facts={"uname": fact})])
     (tmp_path / "info").write_text(files["RAW/bench.317849.forwarding.info"])
     command = ["sh", "-c", '. ./info && printf %s "$UNAME"']
-    said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    said = ran(command, cwd=tmp_path, check=True)
     assert said.stdout == fact
     assert not (tmp_path / "harm").exists()
 

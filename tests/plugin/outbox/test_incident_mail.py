@@ -15,6 +15,7 @@ from buildbot_bench.plugin.outbox.search_mails import (
     write_recoveries,
     write_search_mail,
 )
+from tests.fakes.database import iterated
 from tests.fakes.past import Past, boots
 
 HOSTILE = "panic: \x1b[31m<b>evil</b>\u202e\r\nBcc: all@example.org " + "x" * 5000
@@ -92,16 +93,8 @@ async def test_what_a_kernel_says_moves_no_cursor_and_adds_no_header(past, farm)
 async def test_the_subject_has_the_panic_of_the_console_rather_than_how_the_lab_saw_it(past, farm):
     search = await broken(past, reason="the kernel ended with status 70 when it booted")
     probe = await past.probe(6, search_id=search.id, reason="search")
-    await farm.store.add_iteration(
-        probe=probe,
-        ordinal=0,
-        unit="",
-        value=None,
-        failure="ended",
-        at_s=farm.now(),
-        duration_s=1.0,
-        log="booting\npanic: page fault\ncpuid = 0\n\x1b[2J",
-    )
+    log = "booting\npanic: page fault\ncpuid = 0\n\x1b[2J"
+    await iterated(farm.store, probe, "ended", at_s=farm.now(), log=log)
     await write_breakages(farm, farm.workflow.mail)
     ((_, mail),) = await mails(farm)
     assert mail["Subject"] == "[bench] does not boot on apu since r6: panic: page fault"

@@ -5,10 +5,9 @@ from email import message_from_bytes, policy
 import pytest
 
 from buildbot_bench.core.search import Answer
-from buildbot_bench.plugin.broker.quarantine import ControlImages
 from buildbot_bench.plugin.outbox.addressing import NEWS_S
 from buildbot_bench.plugin.outbox.farm_mails import WEEK_S, write_alive, write_quarantines
-from tests.fakes.control import CONTROLLED, WITH_CONTROL, answer_control
+from tests.fakes.control import CONTROLLED, WITH_CONTROL, control_rounds
 from tests.fakes.past import Past, boots
 
 LEVEL = 1e6
@@ -19,14 +18,6 @@ def farm(make_farm):
     return make_farm(WITH_CONTROL)
 
 
-async def measured(past, *levels: float | None) -> None:
-    controls = ControlImages(past.farm)
-    for level in levels:
-        await controls.advance()
-        await answer_control(past, level)
-    await controls.advance()
-
-
 async def mails(farm):
     """What is to be sent, with its message parsed."""
     rows = await farm.store.due_reports(farm.now())
@@ -34,7 +25,7 @@ async def mails(farm):
 
 
 async def test_the_owner_is_told_once_what_happened_and_what_is_in_doubt(past, farm):
-    await measured(past, *[LEVEL] * 5)
+    await control_rounds(past, *[LEVEL] * 5)
     await past.commits(7)
     await past.measured(7, boots(0.95 * LEVEL))
     search = await past.search(
@@ -42,7 +33,7 @@ async def test_the_owner_is_told_once_what_happened_and_what_is_in_doubt(past, f
         ended_at=farm.now(),
         answer=Answer(steps=(), reproduced=False, unresolved=(), reason=""),
     )
-    await measured(past, 0.95 * LEVEL)
+    await control_rounds(past, 0.95 * LEVEL)
     await write_quarantines(farm, farm.workflow.mail)
     await write_quarantines(farm, farm.workflow.mail)
     ((row, mail),) = await mails(farm)
@@ -60,7 +51,7 @@ async def test_the_owner_is_told_once_what_happened_and_what_is_in_doubt(past, f
 
 async def test_without_an_owner_whoever_answers_for_the_farm_is_told(make_farm, published):
     farm = make_farm((WITH_CONTROL[0], CONTROLLED.replace(", owner: lab@example.org", "")))
-    await measured(Past(farm, published[2]), LEVEL, LEVEL, None)
+    await control_rounds(Past(farm, published[2]), LEVEL, LEVEL, None)
     await write_quarantines(farm, farm.workflow.mail)
     ((row, mail),) = await mails(farm)
     assert list(row.recipients) == ["ops@example.org"]
@@ -68,7 +59,7 @@ async def test_without_an_owner_whoever_answers_for_the_farm_is_told(make_farm, 
 
 
 async def test_a_control_image_that_never_gave_a_value_is_told_of(past, farm):
-    await measured(past, None, None)
+    await control_rounds(past, None, None)
     await write_quarantines(farm, farm.workflow.mail)
     ((_, mail),) = await mails(farm)
     text = " ".join(mail.get_body(("plain",)).get_content().split())
@@ -78,7 +69,7 @@ async def test_a_control_image_that_never_gave_a_value_is_told_of(past, farm):
 
 
 async def test_nobody_is_told_of_a_quarantine_of_long_ago(past, farm, master):
-    await measured(past, LEVEL, LEVEL, None)
+    await control_rounds(past, LEVEL, LEVEL, None)
     master.reactor.advance(NEWS_S + 1)
     await write_quarantines(farm, farm.workflow.mail)
     assert await mails(farm) == []
@@ -90,10 +81,10 @@ async def test_a_farm_that_never_measured_is_not_said_to_be_alive(farm):
 
 
 async def test_once_a_week_the_operator_hears_that_the_farm_is_alive(past, farm, master):
-    await measured(past, *[LEVEL] * 6)
+    await control_rounds(past, *[LEVEL] * 6)
     await write_alive(farm, farm.workflow.mail)
     assert await mails(farm) == []
-    await measured(past, LEVEL)
+    await control_rounds(past, LEVEL)
     probe = await past.measured(7, boots(LEVEL))
     await past.add(probe, 5, None)
     await write_alive(farm, farm.workflow.mail)
@@ -114,7 +105,7 @@ async def test_once_a_week_the_operator_hears_that_the_farm_is_alive(past, farm,
 
 
 async def test_a_week_says_who_is_held(past, farm, master):
-    await measured(past, *[LEVEL] * 5, 0.9 * LEVEL)
+    await control_rounds(past, *[LEVEL] * 5, 0.9 * LEVEL)
     master.reactor.advance(WEEK_S)
     await write_alive(farm, farm.workflow.mail)
     ((_, mail),) = await mails(farm)

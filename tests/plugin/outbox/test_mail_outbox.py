@@ -17,17 +17,6 @@ RISE = Step(old=5, new=6, effect=0.2, low=0.19, high=0.21, probability=0.999)
 
 
 @pytest.fixture
-def postmaster() -> Postmaster:
-    return Postmaster()
-
-
-@pytest.fixture
-def port(postmaster):
-    with running(postmaster) as port:
-        yield port
-
-
-@pytest.fixture
 def farm(make_farm, port):
     return make_farm(port=port)
 
@@ -38,13 +27,7 @@ def outbox(farm, master) -> MailOutbox:
 
 
 async def found(past: Past, step: Step = DROP) -> int:
-    """A search from r1 to r11 that has found a step at r7."""
-    await past.commits(*range(1, 12))
-    for position in (6, 7):
-        level = 1e6 if position < 7 else 1e6 * (1 + step.effect)
-        await past.measured(position, boots(level), reason="search")
-    answer = Answer(steps=(step,), reproduced=True, unresolved=(), reason="each step is located")
-    return (await past.answered(answer)).id
+    return (await past.found(step)).id
 
 
 async def advanced(outbox: MailOutbox, farm) -> object:

@@ -7,11 +7,10 @@ import pytest
 from twisted.internet import reactor, task
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.search import Answer, Step
+from buildbot_bench.core.search import Step
 from buildbot_bench.plugin.farm.farm import RETRY_FIRST_S, RETRY_MOST_S
 from buildbot_bench.plugin.outbox.notice_outbox import MOST_DENIALS, NEWS_S, NoticeOutbox
 from tests.fakes.other_package import import_from, install
-from tests.fakes.past import boots
 from tests.fakes.sites import TOKEN, TOKENS, Sites, sites
 from tests.gitrepo import Commit, make_repository
 
@@ -65,12 +64,7 @@ def notices(farm, master) -> NoticeOutbox:
 
 
 async def found(past, step: Step = DROP) -> int:
-    await past.commits(*range(1, 12))
-    for position in (6, 7, 9):
-        level = 1e6 if position < 7 else 1e6 * (1 + step.effect)
-        await past.measured(position, boots(level), reason="search")
-    answer = Answer(steps=(step,), reproduced=True, unresolved=(), reason="located")
-    return (await past.answered(answer)).id
+    return (await past.found(step, (6, 7, 9))).id
 
 
 async def told(notices: NoticeOutbox, farm, search_id: int):

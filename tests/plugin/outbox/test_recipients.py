@@ -2,23 +2,17 @@
 
 import pytest
 
-from buildbot_bench.core.report.compose import compose
 from buildbot_bench.core.revision import Particulars, RevisionRange
 from buildbot_bench.plugin.outbox.addressing import addressees, recipients_among
 from buildbot_bench.workflow.settings import Mail
 from tests.fakes import reports
-from tests.fakes.reports import SETTING, answer, history, step
+from tests.fakes.reports import history, of_one_step
 
 LISTED = ("Net <net@example.org>", "ann@example.org")
 
 
 def culprit(author: str, effect: float = -0.25):
-    return compose(
-        range=history(1, _1={"author": author}),
-        answer=answer(step(0, 1, effect)),
-        samples=[],
-        setting=SETTING,
-    )
+    return of_one_step(history(1, _1={"author": author}), effect)
 
 
 def mail(**changed) -> Mail:
@@ -120,12 +114,8 @@ def test_a_path_that_takes_nothing_is_refused(pattern):
 
 async def test_the_mirror_says_what_a_suspect_touches(farm, published):
     _, _, shas = published
-    report = compose(
-        range=RevisionRange(revisions=tuple(map(farm.history.resolve, ("r6", "r7")))),
-        answer=answer(step(0, 1, -0.25)),
-        samples=[],
-        setting=SETTING,
-    )
+    between = RevisionRange(revisions=tuple(map(farm.history.resolve, ("r6", "r7"))))
+    report = of_one_step(between)
     suspects = report.headline.suspects
     assert suspects[0].sha == shas[7]
     told = await addressees(farm, mail(paths={"sys/*.c": ["c@example.org"]}), suspects, blamed=True)

@@ -5,9 +5,8 @@ from email import message_from_bytes, policy
 import pytest
 
 from buildbot_bench.core.condition import SILENCE_S
-from buildbot_bench.plugin.broker.quarantine import ControlImages
 from buildbot_bench.plugin.outbox.farm_mails import GRACE_S, SilenceWatch
-from tests.fakes.control import WITH_CONTROL, answer_control
+from tests.fakes.control import WITH_CONTROL, control_rounds
 from tests.fakes.past import boots
 
 
@@ -80,11 +79,7 @@ async def test_a_farm_that_was_off_has_an_hour(past, farm, master):
 
 
 async def test_what_a_quarantine_holds_up_is_told_by_the_quarantines_mail(past, farm, master):
-    controls = ControlImages(farm)
-    for level in (1e6, 1e6, None):
-        await controls.advance()
-        await answer_control(past, level)
-    await controls.advance()
+    await control_rounds(past, 1e6, 1e6, None)
     assert await farm.store.untold_quarantines()
     await past.commits(7)
     await past.probe(await past.image(7))

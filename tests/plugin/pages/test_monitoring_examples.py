@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,10 +11,10 @@ from prometheus_client.parser import text_string_to_metric_families
 from ruamel.yaml import YAML
 
 from buildbot_bench.api.states import ProbeState, SearchState
-from buildbot_bench.plugin.broker.quarantine import ControlImages
 from buildbot_bench.plugin.db.states import ImageState
 from buildbot_bench.plugin.pages.metrics import metrics
-from tests.fakes.control import WITH_CONTROL, answer_control
+from tests.fakes.control import WITH_CONTROL, control_rounds
+from tests.running import ran
 
 DOCS = Path(__file__).parents[3] / "docs/how-to"
 ALERTS = DOCS / "monitoring" / "alerts.yml"
@@ -36,11 +35,7 @@ def farm(make_farm):
 
 async def exposed(farm, past) -> dict[str, set[str]]:
     """By metric its labels, of a farm that has something of each kind."""
-    controls = ControlImages(farm)
-    for level in [1e6] * 7:
-        await controls.advance()
-        await answer_control(past, level)
-    await controls.advance()
+    await control_rounds(past, *[1e6] * 7)
     await past.measured(2, (1e6,))
     await past.measured(3, (2e6, 4e6))
     await past.search()
@@ -138,6 +133,6 @@ def test_panels_have_numbers_of_their_own_and_do_not_lie_on_one_another():
 @pytest.mark.skipif(shutil.which("promtool") is None, reason="there is no promtool (prometheus)")
 def test_prometheus_takes_the_rules():
     command = ["promtool", "check", "rules", str(ALERTS)]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+    done = ran(command, timeout=60)
     assert done.returncode == 0, done.stderr
     assert f"{len(rules())} rules found" in done.stdout

@@ -73,16 +73,7 @@ async def test_what_a_quarantine_puts_in_doubt_leaves_the_series_at_once(farm, p
     histories = Histories()
     probe = await past.measured(3, (1e6,))
     assert (await histories.read(farm, TESTBED, WORKLOAD)).newest is not None
-    await farm.store.begin_quarantine(
-        probe_id=probe.id,
-        testbed=TESTBED,
-        workload=WORKLOAD,
-        epoch="",
-        since_s=0.0,
-        shift=None,
-        reason="out of control",
-        now=farm.now(),
-    )
+    await past.quarantine(probe.id, reason="out of control")
     assert (await histories.read(farm, TESTBED, WORKLOAD)).newest is None
 
 

@@ -84,16 +84,8 @@ async def test_the_facts_of_the_lab_are_those_of_its_good_iterations(past, farm)
     search = await answered(past)
     for position, firmware in {6: "1.16", 7: "1.17"}.items():
         probe = await past.probe(position, search_id=search.id, reason="search", state="done")
-        await farm.store.add_iteration(
-            probe=probe,
-            ordinal=0,
-            unit="pps",
-            value=boots(1e6 if position == 6 else 0.8e6)[0],
-            failure=None,
-            at_s=farm.now(),
-            duration_s=2.0,
-            facts={"firmware": firmware},
-        )
+        past.facts = {"firmware": firmware}
+        await past.add(probe, 0, boots(1e6 if position == 6 else 0.8e6)[0])
     facts = (await report_of(farm, search)).setup
     assert [(fact.name, fact.old, fact.new) for fact in facts] == [
         ("firmware", "1.16", "1.17"),

@@ -73,10 +73,7 @@ async def test_a_build_is_waited_for_by_the_name_of_its_revision(past, master, f
 
 async def test_a_quarantine_is_waited_for_by_all_but_the_control_image(past, farm):
     probe = await past.probe(1)
-    held = {"epoch": "", "since_s": 0.0, "shift": None, "reason": "no value"}
-    await farm.store.begin_quarantine(
-        probe_id=probe.id, testbed="apu", workload="forwarding", now=farm.now(), **held
-    )
+    await past.quarantine(probe.id, reason="no value")
     await past.probe(2, reason="control", priority=Priority.CONTROL)
     assert await waiting(farm) == {
         "r2": "waits for testbed apu",

@@ -1,16 +1,15 @@
 """A review's patch is had from the site over HTTP, whole or not at all."""
 
 import contextlib
-import threading
 import time
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
 from buildbot_bench.core.errors import InfraError, UsageError
 from buildbot_bench.core.patch import MOST_BYTES
 from buildbot_bench.plugin.requests.review_site import fetch_review
+from tests.fakes import web
 
 PATCH = b"--- sys/net/if.c\n+++ sys/net/if.c\n@@ -1 +1 @@\n-old\n+new \xe9\n"
 SLOW_S = 5.0
@@ -25,13 +24,13 @@ REDIRECTS = {
 }
 
 
-class Site(BaseHTTPRequestHandler):
+class Site(web.Handler):
     """A Phabricator whose reviews each misbehave in their own way."""
 
     def do_GET(self) -> None:
         if self.path in REDIRECTS:
             port = self.server.server_address[1]
-            self._answer(302, b"", ("Location", REDIRECTS[self.path].format(port=port)))
+            self._answer(302, b"", Location=REDIRECTS[self.path].format(port=port))
             return
         match self.path:
             case "/file/raw":
@@ -45,7 +44,7 @@ class Site(BaseHTTPRequestHandler):
             case "/D4?download=true":
                 time.sleep(SLOW_S)
             case "/D5?download=true":
-                self._answer(200, PATCH, ("Content-Length", "999"))
+                self._answer(200, PATCH, **{"Content-Length": "999"})
             case "/D10?download=true":
                 self._drip()
             case _:
@@ -61,27 +60,16 @@ class Site(BaseHTTPRequestHandler):
                 time.sleep(0.2)
         self.close_connection = True
 
-    def _answer(self, status: int, body: bytes, *headers: tuple[str, str]) -> None:
-        self.send_response(status)
-        for name, value in headers or [("Content-Length", str(len(body)))]:
-            self.send_header(name, value)
-        self.end_headers()
+    def _answer(self, status: int, body: bytes, **headers: str) -> None:
         with contextlib.suppress(OSError):  # the farm has had enough
-            self.wfile.write(body)
+            self.answer(status, body, headers)
         self.close_connection = True
-
-    def log_message(self, *_: object) -> None:
-        pass
 
 
 @pytest.fixture
 def site() -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Site)
-    server.daemon_threads = True
-    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_address[1]}/"
-    server.shutdown()
-    server.server_close()
+    with web.served(Site) as url:
+        yield f"{url}/"
 
 
 async def test_the_patch_comes_byte_for_byte(site: str) -> None:

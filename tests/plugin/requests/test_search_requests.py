@@ -182,17 +182,9 @@ async def test_a_testbed_in_quarantine_is_passed_over_while_another_of_its_kind_
     make_farm, published
 ):
     farm = make_farm(*TWINS)
-    probe = await Past(farm, published[2]).probe(1)
-    await farm.store.begin_quarantine(
-        probe_id=probe.id,
-        testbed="apu",
-        workload="forwarding",
-        epoch="",
-        since_s=0.0,
-        shift=None,
-        reason="its control image is slow",
-        now=farm.now(),
-    )
+    past = Past(farm, published[2])
+    probe = await past.probe(1)
+    await past.quarantine(probe.id, reason="its control image is slow")
     await SearchRequests(farm).start(SearchQuestion(old="r1", new="r11"), "ann")
     (search,) = await farm.store.searches()
     assert search.testbed == "xeon"

@@ -4,6 +4,7 @@ import pytest
 from buildbot.data.resultspec import ResultSpec
 
 from buildbot_bench.plugin.rest.searches import SearchesEndpoint
+from tests.fakes.database import asked_by
 
 # Its progress and its marks; what all searches wait for is found once.
 QUERIES_OF_A_SEARCH = 2
@@ -13,23 +14,6 @@ QUERIES_OF_A_SEARCH = 2
 def endpoint(farm, master):
     """Makes an endpoint of the farm."""
     return lambda kind: kind(None, master)
-
-
-async def asked_by(farm, act) -> int:
-    """How often the pool is asked meanwhile."""
-    ask, asked = farm.master.db.pool.do, 0
-
-    async def count(function):
-        nonlocal asked
-        asked += 1
-        return await ask(function)
-
-    farm.master.db.pool.do = count
-    try:
-        await act()
-    finally:
-        farm.master.db.pool.do = ask
-    return asked
 
 
 async def test_a_list_that_is_read_again_asks_once_whether_anything_changed(endpoint, farm, past):

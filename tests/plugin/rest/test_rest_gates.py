@@ -44,16 +44,7 @@ async def test_what_is_measured_waits_no_more(farm, past):
 async def test_a_gate_in_quarantine_has_nobody_waiting(farm, past):
     await known(past, 2, 3, 4)
     assert len(await shown(farm)) == 3
-    await farm.store.begin_quarantine(
-        probe_id=1,
-        testbed="xeon",
-        workload="forwarding",
-        epoch="",
-        since_s=0.0,
-        shift=None,
-        reason="it counts otherwise",
-        now=farm.now(),
-    )
+    await past.quarantine(1, testbed="xeon", reason="it counts otherwise")
     assert await shown(farm) == []
 
 

@@ -1,6 +1,7 @@
 """What the Lab page and the metrics tell of control images, and how a person ends a quarantine."""
 
 import json
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -9,12 +10,11 @@ from buildbot.data.resultspec import ResultSpec
 from buildbot.util.service import MasterService
 from buildbot.www.rest import BadJsonRpc2
 
-from buildbot_bench.plugin.broker.quarantine import ControlImages
 from buildbot_bench.plugin.pages.metrics import metrics
 from buildbot_bench.plugin.queries.overview import lab
 from buildbot_bench.plugin.rest import comparisons
 from buildbot_bench.plugin.rest.endpoints import register
-from tests.fakes.control import WITH_CONTROL, answer_control
+from tests.fakes.control import WITH_CONTROL, control_rounds
 
 pytestmark = pytest.mark.both_databases
 
@@ -28,14 +28,7 @@ def farm(make_farm):
 
 @pytest.fixture
 def rounds(past):
-    async def run(*levels: float | None) -> None:
-        controls = ControlImages(past.farm)
-        for level in levels:
-            await controls.advance()
-            await answer_control(past, level)
-        await controls.advance()
-
-    return run
+    return partial(control_rounds, past)
 
 
 async def shown_of(farm, name: str = "apu"):

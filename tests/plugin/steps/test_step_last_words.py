@@ -1,6 +1,5 @@
 """What a command of the lab printed becomes the reason of its end: one harmless, bounded line."""
 
-import subprocess
 import sys
 from types import SimpleNamespace
 
@@ -8,6 +7,7 @@ import pytest
 
 from buildbot_bench.core.legible import MESSAGE_COLUMNS
 from buildbot_bench.plugin.steps.record import LastOutput
+from tests.running import ran
 
 TRACEBACK = """\
 Traceback (most recent call last):
@@ -83,7 +83,7 @@ def test_what_was_said_cannot_steer_who_reads_it_and_is_bounded():
 def test_what_bench_lab_really_says_of_a_missing_list_is_the_reason(tmp_path):
     command = [sys.executable, "-m", "buildbot_bench.lab.cli", "run", "--testbed=a"]
     command += ["--artefact=k", "--workload=forwarding", "--iterations=1", "--job=j"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = ran(command, cwd=tmp_path)
     assert done.returncode == 2
     told = reason(done.stderr)
     assert told.startswith("bench-lab: cannot read the list of testbeds: ")
