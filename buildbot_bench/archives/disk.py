@@ -62,12 +62,24 @@ def make_file_system(
     _clear_pointers(image)
 
 
+def program_at(name: str) -> str | None:
+    """Return where a program is: on the PATH, or in the `sbin` beside a `bin` of it.
+
+    Debian has makefs(8) in /usr/sbin, which no user but root has on the PATH.
+    """
+    path = os.environ.get("PATH", os.defpath)
+    return shutil.which(name, path=os.pathsep.join((path, path.replace("/bin", "/sbin"))))
+
+
 def run_tool(words: Sequence[str]) -> str:
     """Run a program and return its output; InfraError with its last lines if it fails."""
     name = Path(words[0]).name
+    if (program := program_at(words[0])) is None:
+        hint = f"install it; Debian: apt-get install {_PACKAGES.get(name, name)}"
+        raise InfraError(f"there is no {name}", hint=hint)
     try:
         done = subprocess.run(  # noqa: S603 - a list, no shell
-            list(words),
+            [program, *words[1:]],
             capture_output=True,
             text=True,
             errors="replace",
@@ -76,9 +88,6 @@ def run_tool(words: Sequence[str]) -> str:
             env={**os.environ, "LC_ALL": "C", "TZ": "UTC"},
             stdin=subprocess.DEVNULL,
         )
-    except FileNotFoundError as error:
-        hint = f"install it; Debian: apt-get install {_PACKAGES.get(name, name)}"
-        raise InfraError(f"there is no {name}", hint=hint) from error
     except (OSError, subprocess.TimeoutExpired) as error:
         raise InfraError(f"{name}: {error}") from error
     if done.returncode:

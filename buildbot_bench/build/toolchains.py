@@ -91,8 +91,7 @@ def toolchain(
                     )
                 _forget(store, taken[0])
     except OSError as error:
-        hint = "see --toolchains"
-        raise InfraError(f"cannot keep tool chains in {store}: {error}", hint=hint) from error
+        raise InfraError(f"cannot keep what is built in {store}: {error}") from error
     kept, lock = taken
     try:
         yield kept

@@ -195,6 +195,8 @@ def _complete(made: Toolchain) -> None:
         target = made.root / directory
         target.mkdir(parents=True, exist_ok=True)
         for library in sorted((made.tools / directory).glob("*.so.*")):
+            # The tree installs some of them itself, and only root writes to what is read-only.
+            (target / library.name).unlink(missing_ok=True)
             shutil.copyfile(library, target / library.name, follow_symlinks=False)
     for program in made.objects.rglob("tools/tools/netmap/pkt-gen"):
         shutil.copy(program, made.root / "usr" / "bin" / program.name)

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from buildbot_bench.core.errors import BenchError, InfraError, UntestableRevision, UsageError
-from buildbot_bench.core.legible import writable
+from buildbot_bench.core.legible import long_line, writable
 from buildbot_bench.core.profile.formats import (
     format_folded,
     format_gprof,
@@ -218,7 +218,8 @@ def _check(options: argparse.Namespace) -> int:
         driver = make_driver(testbed, home)
         findings = driver.check()
         for finding in findings:
-            print(f"{'ok     ' if finding.fine else 'MISSING'} {finding.subject}: {finding.detail}")
+            is_fine, detail = "ok     " if finding.fine else "MISSING", long_line(finding.detail)
+            print(f"{is_fine} {finding.subject}: {detail}")
             if finding.remedy is not None:
                 print(f"        → {finding.remedy}")
         if options.aa:

@@ -7,7 +7,7 @@ import zlib
 
 import pytest
 
-from buildbot_bench.archives.disk import make_disk, make_file_system
+from buildbot_bench.archives.disk import make_disk, make_file_system, run_tool
 from buildbot_bench.core.errors import InfraError
 
 KEY, LOADER = b"a secret\n", b"loader" * 3000
@@ -162,3 +162,13 @@ def test_a_host_without_makefs_names_the_package(root, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(InfraError, match="there is no makefs; install it; Debian: apt-get install"):
         make(root, tmp_path / "disk")
+
+
+def test_what_is_in_the_sbin_beside_a_bin_of_the_path_is_found(tmp_path, monkeypatch):
+    """A user's PATH on Debian has no /usr/sbin, where makefs is."""
+    monkeypatch.setenv("PATH", f"{tmp_path}:{tmp_path / 'usr/bin'}")
+    makefs = tmp_path / "usr/sbin/makefs"
+    makefs.parent.mkdir(parents=True)
+    makefs.write_text("#!/bin/sh\necho $1\n")
+    makefs.chmod(0o755)
+    assert run_tool(["makefs", "-t"]) == "-t\n"

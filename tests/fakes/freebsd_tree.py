@@ -109,6 +109,8 @@ buildenv:
 install:
 \tset -e; for d in $(SUBDIR_OVERRIDE); do echo "===> $$d (install)"; \\
 \t    test ! -f $$d/main.c || cp $(TOP)/main.o $(DESTDIR)/$$d; done
+\tmkdir -p $(DESTDIR)/lib
+\tcp $(WORLDTMP)/lib/libc.so.7 $(DESTDIR)/lib/ && chmod 444 $(DESTDIR)/lib/libc.so.7
 
 installconfig:
 \tset -e; for d in $(SUBDIR_OVERRIDE); do \\

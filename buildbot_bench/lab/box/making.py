@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from buildbot_bench.archives.disk import make_disk, run_tool
+from buildbot_bench.archives.disk import make_disk, program_at, run_tool
 from buildbot_bench.archives.gpt import copy_sparsely
 from buildbot_bench.archives.unpacked import unpack
 from buildbot_bench.core.errors import InfraError, UsageError
@@ -103,7 +103,7 @@ def _check(home: Path, world: Path, kernel: Path, count: int, program: str) -> N
         raise UsageError(f"there is no {kernel}", hint="build one by `bench-build freebsd`")
     packages = {"makefs": "makefs", "ssh-keygen": "openssh-client", program: "qemu-system-x86"}
     for name, package in packages.items():
-        if shutil.which(name) is None:
+        if program_at(name) is None:
             raise InfraError(f"there is no {name}", hint=f"install it; Debian: {package}")
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 
 from buildbot_bench.core.errors import InfraError
@@ -14,6 +15,7 @@ from buildbot_bench.lab.loss_search import LossTrial
 from buildbot_bench.lab.pktgen import Received, Sent, Unusable, parse_received, parse_sender
 
 MOST_OFF = 0.01  # of the offered rate; chosen: as of other traffic (lab.quality)
+_TRIES = 3  # of a trial; chosen: a host that is busy now and then sends as it is asked to in one
 _LEAST_SEEN = 0.8  # of a trial; chosen: what is printed of a tenth of a second is rounded
 
 # netstat(1) has each port's own line by <Link#N>; a driver its NIC's under dev.igb.0.
@@ -37,6 +39,10 @@ _LOST = ("Ierrs", "Idrop", "Oerrs", "Drop")
 _MOST_COUNTERS = 30  # that a trial names; chosen: all ports' and a dozen of the NICs'
 
 
+class HeldUp(InfraError):
+    """The senders sent another load than they were asked for, which says nothing of the DUT."""
+
+
 class NothingPassed(Exception):  # noqa: N818 - it is the DUT's outcome, not our fault
     """No packet at all arrived in a trial."""
 
@@ -44,9 +50,18 @@ class NothingPassed(Exception):  # noqa: N818 - it is the DUT's outcome, not our
 def offered(
     blaster: Blaster, settings: SshSettings, traffic: PktgenTraffic, dut: Remote
 ) -> Callable[[float, float], LossTrial]:
-    """What offers one rate for a time, by which rates without loss are searched."""
+    """What offers one rate for a time, by which rates without loss are searched.
+
+    A trial in which the senders were held up is tried again.
+    """
 
     def offer(rate_pps: float, duration_s: float) -> LossTrial:
+        for _ in range(_TRIES - 1):
+            with suppress(HeldUp):
+                return trial(rate_pps, duration_s)
+        return trial(rate_pps, duration_s)
+
+    def trial(rate_pps: float, duration_s: float) -> LossTrial:
         own = replace(traffic, offered_pps=rate_pps, duration_s=duration_s, paced=True)
         before = read_counters(dut, settings.dut.interfaces)
         logs = blaster.run(own, to_the_end=True)
@@ -70,9 +85,9 @@ def counted(logs: RunLogs, traffic: PktgenTraffic, counters: Mapping[str, int]) 
             case Sent(packets=packets, pps=own):
                 sent, pps = sent + packets, pps + own
     if abs(pps / traffic.load_pps - 1) > MOST_OFF:
-        raise InfraError(
+        raise HeldUp(
             f"the senders sent {pps:.0f} pps, not {traffic.load_pps:.0f}",
-            hint="lower offered_pps to what they can hold with pkt-gen -R",
+            hint="lower offered_pps to what they can hold with pkt-gen -R, or lengthen trial_s",
         )
     match parse_received(logs.receiver):
         case Unusable(nothing_came=True):

@@ -113,6 +113,7 @@ ready = [["ping", "-c", "2", "198.19.0.203"]]
 [testbeds.apu2.power]
 driver = "command"
 cycle_command = ["touch", "{root}/dut/run/power"]
+status = ["printf", "dut on\\ngenerator on\\n"]
 [testbeds.apu2.limits]
 poll_s = 0.05
 """
@@ -129,6 +130,7 @@ def test_a_person_checks_a_testbed_and_measures_by_hand(bench, tmp_path):
     check = lab("check", "apu2")
     assert check.returncode == 0, check.stdout + check.stderr
     assert "ok      DUT: dut answers as " in check.stdout
+    assert {line.split()[0] for line in check.stdout.splitlines()} == {"ok"}
     kernel = f"--artefact={bench.kernel()}"
     done = lab("run", "--testbed=apu2", kernel, "--workload=forwarding", "-n", "1")
     assert done.returncode == 0, done.stdout + done.stderr

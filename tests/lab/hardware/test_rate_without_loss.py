@@ -126,6 +126,21 @@ def test_a_kernels_rate_without_loss_is_found_within_one_boot_and_latency_at_sha
     assert not (bench.network.wire / "vale").exists()
 
 
+@pytest.mark.parametrize(("times", "is_measured"), [(2, True), (9, False)])
+def test_a_trial_is_tried_again_where_a_busy_host_held_up_the_senders(bench, times, is_measured):
+    driver = bench.driver(workloads=searching(bench))
+    kernel = bench.kernel(pps=300_000)
+    driver.install(kernel, sha256(kernel))
+    driver.boot()
+    bench.network.script("held-up", times)
+    if is_measured:
+        assert driver.blast("forwarding").values[NDR.unit] == pytest.approx(300_000, rel=0.06)
+    else:
+        with pytest.raises(InfraError, match="the senders sent .* pps, not .*") as refused:
+            driver.blast("forwarding")
+        assert "lengthen trial_s" in refused.value.hint
+
+
 def test_latency_alone_is_timed_at_told_rates_and_a_port_that_was_left_is_freed(bench):
     (bench.network.wire / "vale").write_text("igb1\n")
     latency = LatencySettings(rates_pps=(30_000,), duration_s=3.0, pings_pps=500)

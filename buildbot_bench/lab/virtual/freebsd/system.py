@@ -5,12 +5,11 @@ as its root. The only program there is our init, which does what stands in /etc/
 that it is ready, and then takes commands from the console.
 """
 
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from buildbot_bench.archives.disk import make_file_system
+from buildbot_bench.archives.disk import make_file_system, program_at
 from buildbot_bench.core.errors import BenchError
 from buildbot_bench.lab.driver import CheckFinding
 from buildbot_bench.lab.drivers.toolchain import compiler
@@ -148,7 +147,7 @@ def check_loader(settings: QemuSettings, home: Path) -> list[CheckFinding]:
         remedy = "apt-get install gcc, or name a compiler by CC"
         return [CheckFinding(subject="compiler", detail="there is no C compiler", remedy=remedy)]
     findings = [CheckFinding(subject="compiler", detail=cc)]
-    if shutil.which("makefs") is None:
+    if program_at("makefs") is None:
         remedy = "apt-get install makefs; FreeBSD has it in its base"
         lack = "there is no makefs, which makes the DUT's root"
         findings.append(CheckFinding(subject="makefs", detail=lack, remedy=remedy))
