@@ -39,7 +39,7 @@ _LOST = ("Ierrs", "Idrop", "Oerrs", "Drop")
 _MOST_COUNTERS = 30  # that a trial names; chosen: all ports' and a dozen of the NICs'
 
 
-class HeldUp(InfraError):
+class HeldUpError(InfraError):
     """The senders sent another load than they were asked for, which says nothing of the DUT."""
 
 
@@ -57,7 +57,7 @@ def offered(
 
     def offer(rate_pps: float, duration_s: float) -> LossTrial:
         for _ in range(_TRIES - 1):
-            with suppress(HeldUp):
+            with suppress(HeldUpError):
                 return trial(rate_pps, duration_s)
         return trial(rate_pps, duration_s)
 
@@ -85,7 +85,7 @@ def counted(logs: RunLogs, traffic: PktgenTraffic, counters: Mapping[str, int]) 
             case Sent(packets=packets, pps=own):
                 sent, pps = sent + packets, pps + own
     if abs(pps / traffic.load_pps - 1) > MOST_OFF:
-        raise HeldUp(
+        raise HeldUpError(
             f"the senders sent {pps:.0f} pps, not {traffic.load_pps:.0f}",
             hint="lower offered_pps to what they can hold with pkt-gen -R, or lengthen trial_s",
         )

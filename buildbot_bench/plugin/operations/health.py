@@ -82,9 +82,9 @@ def _version(info: str | None) -> str:
 
 
 def last_boot_at_s(conn: sa.Connection) -> float | None:
-    """When the last boot ended, by the clock of its lab."""
-    newest = sa.select(ITERATION.c.at_s).order_by(ITERATION.c.id.desc()).limit(1)
-    return conn.execute(newest).scalar()
+    """When the last boot ended, by the clock of its lab; imported ones, without a job, are past."""
+    booted = sa.select(ITERATION.c.at_s).join(PROBE).where(PROBE.c.token != "")
+    return conn.execute(booted.order_by(ITERATION.c.id.desc()).limit(1)).scalar()
 
 
 def waiting(conn: sa.Connection) -> int:

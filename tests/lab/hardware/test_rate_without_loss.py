@@ -136,7 +136,7 @@ def test_a_trial_is_tried_again_where_a_busy_host_held_up_the_senders(bench, tim
     if is_measured:
         assert driver.blast("forwarding").values[NDR.unit] == pytest.approx(300_000, rel=0.06)
     else:
-        with pytest.raises(InfraError, match="the senders sent .* pps, not .*") as refused:
+        with pytest.raises(InfraError, match=r"the senders sent .* pps, not .*") as refused:
             driver.blast("forwarding")
         assert "lengthen trial_s" in refused.value.hint
 

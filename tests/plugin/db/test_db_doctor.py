@@ -13,6 +13,7 @@ from buildbot_bench.core.condition import findings
 from buildbot_bench.demo.command import main
 from buildbot_bench.demo.verifying import read_condition
 from buildbot_bench.history import MirrorHistory
+from buildbot_bench.plugin.db.schema import ITERATION, PROBE
 from tests.fakes.whole_farm import WholeFarm
 from tests.gitrepo import Commit, git, make_repository
 
@@ -73,6 +74,9 @@ def told(farm: WholeFarm) -> list[tuple[str, str]]:
 
 
 def test_a_farm_that_is_well_has_no_finding(farm):
+    assert told(farm) == []
+    farm.add(PROBE, token="", state="done", image_id=1)  # imported, and long past
+    farm.add(ITERATION, probe_id=77, image_id=1, at_s=77.0)
     assert told(farm) == []
     condition = read_condition(farm.place)
     assert [disk.path for disk in condition.disks] != []
