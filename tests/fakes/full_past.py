@@ -166,6 +166,8 @@ async def _both_units(past: Past) -> None:
             log=HOSTILE,
             facts={"cpu": HOSTILE, "cores": 4, "speed": 1.5, "smt": None, "turbo": False},
         )
+    named = {Metric(name="BM_<b>", unit="BM_<b>"): 7.5, Metric(name="../etc", unit="../etc"): 1e-9}
+    assert await past.farm.store.add_values(probe=probe, ordinal=0, named=named)
 
 
 async def _controls(past: Past) -> None:

@@ -21,8 +21,8 @@ def upgrade():
     with op.batch_alter_table("bench_commit") as table:
         table.add_column(sa.Column("seen", sa.Integer, server_default="7"))
         table.create_index("bench_commit_seen", ["seen"])
-    with op.batch_alter_table("bench_iteration") as table:
-        table.alter_column("log", existing_type=sa.Text, nullable=True)  # SQLite: a new table
+    with op.batch_alter_table("bench_notice") as table:
+        table.alter_column("body", existing_type=sa.Text, nullable=True)  # SQLite: a new table
     op.create_table("bench_second", sa.Column("id", sa.Integer, primary_key=True))
 """
 
