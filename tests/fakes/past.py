@@ -138,6 +138,7 @@ class Past:
             at_s=self.farm.now(),
             ordinal=ordinal,
             unit=unit or self.unit,
+            duration_s=2.0,
             log=log,
             facts=self.facts,
         )
