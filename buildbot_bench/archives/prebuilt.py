@@ -33,7 +33,7 @@ _MOST_S = 900.0  # for one kernel; FreeBSD's have 60 MB
 _BLOCK = MIB
 _MOST_STATED = 64 * KIB  # of a file of checksums; a MANIFEST has a kilobyte
 _ABSENT = frozenset({404, 410})
-_SHA256 = re.compile(r"\b[0-9a-fA-F]{64}\b")
+SHA256 = re.compile(r"\b[0-9a-fA-F]{64}\b")
 # sys/conf/newvers.sh writes `main-n245062-c5f3a7f6221` and, in a tree without counts, the hash.
 _NAMED = re.compile(r"(?:\bn[0-9]{1,7}-|[ :(])(?=[0-9]*[a-f])([0-9a-f]{10,40})(?:-dirty)?\b")
 
@@ -117,6 +117,14 @@ def fetch(
                 f"{source.stated(place)} states no SHA-256 of it",
                 hint="correct artefacts.prebuilt.checksum",
             )
+    return take(place, wanted, target, budget)
+
+
+def take(place: str, wanted: str, target: Path, budget: ArchiveBudget) -> bool:
+    """Write what lies at a place into a file, if its SHA-256 is the `wanted` one, or none is.
+
+    False, and what `fetch` raises, as it does.
+    """
     partial = target.with_name(f"{target.name}.part")
     try:
         found = _patiently(place, lambda: _copied(place, partial, budget))
@@ -132,13 +140,18 @@ def fetch(
     return True
 
 
+def named_in(version: str) -> list[str]:
+    """The hashes of commits, or their first digits, in what a kernel says of itself."""
+    return _NAMED.findall(version)
+
+
 def check_identity(version: str, sha: str, source: PrebuiltSource) -> None:
     """Compare what a kernel says of itself with what was asked for.
 
     Raises:
         UntestableRevision: It names another revision or another configuration.
     """
-    for named in _NAMED.findall(version):
+    for named in named_in(version):
         if not sha.startswith(named):
             raise UntestableRevision(f"the kernel says that it is of {named}, not of {sha[:12]}")
     if source.ident and version.rstrip().rpartition("/")[2] != source.ident:
@@ -161,7 +174,7 @@ def _stated_sum(place: str, name: str) -> str:
     text = (_patiently(place, read) or b"").decode("utf-8", "replace")
     lines = text.splitlines()
     for line in lines:
-        digest = _SHA256.search(line)
+        digest = SHA256.search(line)
         rest = line if digest is None else line.replace(digest[0], " ")
         if digest and (
             name in re.split(r"[\s()*=]+", rest) or (len(lines) == 1 and not rest.strip())

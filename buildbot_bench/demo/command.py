@@ -61,6 +61,20 @@ def add_operations(commands: Any) -> None:
         "hosts", nargs="+", metavar="HOST", help="a name or address that workers call the master by"
     )
     certificates.set_defaults(command=_certificates)
+    taking = commands.add_parser(
+        "take-kernel",
+        help="take the kernel of a pkgbase repository, for searches to boot",
+        description="Write the kernel that a pkgbase repository has today into DIR, named by its"
+        " commit, for artefacts.prebuilt of bench.yml. Run it as often as the repository changes.",
+    )
+    taking.add_argument(
+        "repository",
+        metavar="URL",
+        help="e.g. https://pkg.freebsd.org/FreeBSD:15:amd64/base_latest",
+    )
+    taking.add_argument("directory", type=a_path, metavar="DIR")
+    taking.add_argument("--ident", default="GENERIC", help="its configuration; %(default)s")
+    taking.set_defaults(command=_take_kernel)
 
 
 def _add_copies(commands: Any) -> None:
@@ -121,6 +135,13 @@ def _certificates(options: argparse.Namespace) -> int:
     from buildbot_bench.demo.certificates import make_certificates  # noqa: PLC0415
 
     print(make_certificates(options.directory.resolve(), options.hosts))
+    return 0
+
+
+def _take_kernel(options: argparse.Namespace) -> int:
+    from buildbot_bench.archives.pkgbase import take_kernel  # noqa: PLC0415
+
+    print(take_kernel(options.repository, options.directory.resolve(), options.ident))
     return 0
 
 

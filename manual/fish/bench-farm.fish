@@ -50,8 +50,8 @@ function _shtab_bench_farm_using
   test "$_shtab_bench_farm_cmdpath" = "$argv"
 end
 
-set -g _shtab_bench_farm_commands run demo init check verify doctor backup restore certificates
-set -g _shtab_bench_farm_opts_with_value --branch --change --database --db --dir --expect --host --lab --listen --mail-from --mail-to --master --masters --name --pb-port --plant --port --repository --router --smtp --smtp-password-file --smtp-user --testbeds --units --url --user --workflow
+set -g _shtab_bench_farm_commands run demo init check verify doctor backup restore certificates take-kernel
+set -g _shtab_bench_farm_opts_with_value --branch --change --database --db --dir --expect --host --ident --lab --listen --mail-from --mail-to --master --masters --name --pb-port --plant --port --repository --router --smtp --smtp-password-file --smtp-user --testbeds --units --url --user --workflow
 
 complete -c bench-farm -e
 complete -c bench-farm -f
@@ -130,3 +130,6 @@ complete -c bench-farm -n '_shtab_bench_farm_using restore' -l dir -x -d 'of the
 complete -c bench-farm -n '_shtab_bench_farm_using restore' -l db -x -d 'default: $BENCH_DB, or DIR/master/state.sqlite'
 complete -c bench-farm -n '_shtab_bench_farm_using; and test $_shtab_bench_farm_npos -eq 0' -a certificates -d 'Make an authority, unless DIR has one, and the master'"'"'s certificate. Workers get DIR/trust.'
 complete -c bench-farm -n '_shtab_bench_farm_using certificates' -s h -l help -d 'show this help message and exit'
+complete -c bench-farm -n '_shtab_bench_farm_using; and test $_shtab_bench_farm_npos -eq 0' -a take-kernel -d 'Write the kernel that a pkgbase repository has today into DIR, named by its commit, for artefacts.prebuilt of bench.yml. Run it as often as the repository changes.'
+complete -c bench-farm -n '_shtab_bench_farm_using take-kernel' -s h -l help -d 'show this help message and exit'
+complete -c bench-farm -n '_shtab_bench_farm_using take-kernel' -l ident -x -d 'its configuration; GENERIC'
