@@ -133,14 +133,14 @@ class Capacity:
 
     farm: Farm
 
-    async def free_builders(self, repository: str = "") -> int:
+    async def free_builders(self, repository: str) -> int:
         """How many of those builders that build a repository nothing is asked of."""
         return self._builders(repository) - len(await self._unbuilt(repository))
 
     def _builders(self, repository: str) -> int:
         return len(self.farm.workflow.build_job_of(repository).runs_on)
 
-    async def make_room(self, *, build_s: float, repository: str = "") -> None:
+    async def make_room(self, *, build_s: float, repository: str) -> None:
         """When all builders are busy, stop a build that nobody waits for: the last one asked for.
 
         It is asked for again when a search still wants it. With one builder a search would take

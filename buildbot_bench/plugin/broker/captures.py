@@ -148,6 +148,7 @@ class CaptureRequests:
             revision=image.sha,
             reason=f"see where the cycles of {image.label} go: {row.workload}",
             priority=Priority.SEARCH if row.ab_test_id is None else Priority.PERSON,
+            repository=image.repository,
             properties={
                 "bench_profile": row.id,
                 "bench_image": image.id,

@@ -226,7 +226,7 @@ class Issuer:
         priority: int,
         properties: dict[str, Any],
         branch: str | None = None,
-        repository: str = "",
+        repository: str,
     ) -> int | None:
         """Buildbot's request of that name, made if there is none; its number.
 

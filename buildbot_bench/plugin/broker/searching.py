@@ -136,7 +136,7 @@ class Searching:
             return True
         declared = testbed_of(self._farm, search.testbed)
         lab_idles = await self._capacity.idle_s(search.testbed) >= declared.boot_s + declared.run_s
-        if not lab_idles and await self._capacity.free_builders() <= 0:
+        if not lab_idles and await self._capacity.free_builders(search.repository) <= 0:
             return True
         inputs = await gather(self._farm, search)
         decision = self._decide(inputs)

@@ -160,7 +160,7 @@ def _came(
     return sa.and_(*one.holds(position), row.exists())
 
 
-def branch_of(conn: sa.Connection, sha: str, repository: str = "") -> str | None:
+def branch_of(conn: sa.Connection, sha: str, repository: str) -> str | None:
     """The branch of a repository to which a commit came, of several the one watched first."""
     query = (
         sa.select(COMMIT.c.branch)

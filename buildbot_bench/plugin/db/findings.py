@@ -50,7 +50,7 @@ def judgements(
 
 
 def judgements_of_commit(
-    conn: sa.Connection, sha: str, repository: str = ""
+    conn: sa.Connection, sha: str, repository: str
 ) -> dict[tuple[str, str], JudgementRow]:
     """What was made of a repository's commit last, by testbed and workload."""
     query = sa.select(JUDGEMENT).where(

@@ -83,7 +83,7 @@ def images_of_history(
 
 
 def all_images_between(
-    conn: sa.Connection, first_position: int, last_position: int, repository: str = ""
+    conn: sa.Connection, first_position: int, last_position: int, repository: str
 ) -> list[ImageRow]:
     """The images of all variants of a repository's revisions of a span, by position and ordinal."""
     between = IMAGE.c.position.between(first_position, last_position)

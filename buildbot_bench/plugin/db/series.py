@@ -211,7 +211,7 @@ def _by_image(testbed: str, workload: str, unit: str | None) -> sa.Subquery:
     )
 
 
-def measured_by(conn: sa.Connection, sha: str, repository: str = "") -> list[tuple[str, str]]:
+def measured_by(conn: sa.Connection, sha: str, repository: str) -> list[tuple[str, str]]:
     """The testbeds and workloads on which a repository's plain revision gave a value, by name."""
     query = (
         sa.select(ITERATION.c.testbed, ITERATION.c.workload)

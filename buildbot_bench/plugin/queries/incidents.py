@@ -277,4 +277,6 @@ async def is_forsaken(farm: Farm, search: SearchRow) -> bool:
     if search.ended_at is None or search.state is SearchState.FOUND:
         return False
     cancelled = search.state in {SearchState.CANCELLED, SearchState.CANCELLING}
-    return not cancelled or bool(removal_reason(farm, search.testbed, search.workload))
+    return not cancelled or bool(
+        removal_reason(farm, search.testbed, search.workload, search.repository)
+    )
