@@ -17,10 +17,12 @@ _LIMIT_S = 600.0  # for half a GB, on a machine however busy
 _ESCAPED = frozenset(b" \t\n\r\\#*?[")  # what mtree(5) writes in octal
 # hier(7): whoever may write there. A plain user's copy of the tree has no such modes.
 _FOR_ALL = {"tmp": 0o1777, "var/tmp": 0o1777}
+# UFS1 has its superblock at 8192 for each makefs(8) and each release. Debian's puts that of UFS2
+# there, too, where FreeBSD 15.0 does not look for it.
+_SUPERBLOCK_AT = 8192
 # `struct fs` of ufs/ffs/fs.h: offsets, in bytes, of what is read or cleared here. makefs(8) writes
 # pointers of its own memory, which the kernel fills in anew when it mounts.
-_SUPERBLOCKS = (65536, 8192)  # SBLOCK_UFS2, and where makefs has it with blocks of 8 KiB
-_MAGIC_AT, _MAGIC = 1372, 0x19540119
+_MAGIC_AT, _MAGIC = 1372, 0x011954
 _COPY_AT, _GROUPS_AT, _FRAGMENT_AT, _GROUP_SIZE_AT = 8, 44, 52, 188
 _POINTERS_AT, _POINTERS = 832, 16
 
@@ -50,13 +52,13 @@ def make_disk(
 def make_file_system(
     tree: Path, more: Mapping[str, tuple[int, bytes]], image: Path, *, size_mib: int
 ) -> None:
-    """Write a UFS2 of the files below `tree`, once `more` is there, too: names, modes, contents."""
+    """Write a UFS1 of the files below `tree`, once `more` is there, too: names, modes, contents."""
     modes = {name: mode for name, (mode, _) in more.items()}
     for name, (_, content) in more.items():
         _put(tree / name, content)
     specification = image.with_suffix(".mtree")
     specification.write_bytes(b"#mtree\n" + b"".join(_lines(tree, modes)))
-    words = ["makefs", "-t", "ffs", "-B", "little", "-o", "version=2", "-s", f"{size_mib}m"]
+    words = ["makefs", "-t", "ffs", "-B", "little", "-o", "version=1", "-s", f"{size_mib}m"]
     words += ["-f", str(_INODES * size_mib), "-T", str(_AT_S), "-F", str(specification)]
     run_tool([*words, str(image), str(tree)])
     _clear_pointers(image)
@@ -140,12 +142,11 @@ def _clear_pointers(image: Path) -> None:
             file.seek(at)
             return int(struct.unpack("<i", file.read(4))[0])
 
-        found = next((at for at in _SUPERBLOCKS if number(at + _MAGIC_AT) == _MAGIC), None)
-        if found is None:
-            raise InfraError(f"makefs wrote no UFS2 to {image}", hint="see what `makefs -t ffs` is")
-        fragment, size = number(found + _FRAGMENT_AT), number(found + _GROUP_SIZE_AT)
-        copy, groups = number(found + _COPY_AT), number(found + _GROUPS_AT)
-        for at in (found, *((group * size + copy) * fragment for group in range(groups))):
+        if number(_SUPERBLOCK_AT + _MAGIC_AT) != _MAGIC:
+            raise InfraError(f"makefs wrote no UFS1 to {image}", hint="see what `makefs -t ffs` is")
+        of = (_FRAGMENT_AT, _GROUP_SIZE_AT, _COPY_AT, _GROUPS_AT)
+        fragment, size, copy, groups = (number(_SUPERBLOCK_AT + at) for at in of)
+        for at in (_SUPERBLOCK_AT, *((group * size + copy) * fragment for group in range(groups))):
             if number(at + _MAGIC_AT) == _MAGIC:
                 file.seek(at + _POINTERS_AT)
                 file.write(bytes(_POINTERS))

@@ -60,6 +60,12 @@ NEEDS: Mapping[str, ReleaseNeed] = {
         "`options FFS`.",
         where="lab/virtual/freebsd/script.py",
     ),
+    "disk": ReleaseNeed(
+        since="15.0",
+        what="UFS2 has its superblock at 65536 alone, where Debian's `makefs` does not write it: "
+        "the disks of virtual machines are UFS1.",
+        where="archives/disk.py",
+    ),
     "abi": ReleaseNeed(
         since="15.0",
         what="A program without libraries is known by the ABI in its ELF header (`EI_OSABI` 9).",

@@ -1,4 +1,4 @@
-"""A disk for a lab's machine, read back: its GPT, its boot blocks, and the files of its UFS2."""
+"""A disk for a lab's machine, read back: its GPT, its boot blocks, and the files of its UFS1."""
 
 import os
 import struct
@@ -63,12 +63,14 @@ def partitions(disk):
 
 
 class MountedRoot:
-    """A UFS2 of several groups, as a kernel finds its way about."""
+    """A UFS1 of several groups, as a kernel finds its way about."""
 
     def __init__(self, image):
         self.image = image
-        at = next(at for at in (65536, 8192) if self.number(at + 1372) == 0x19540119)
-        self.at, self.fragment, self.block = at, self.number(at + 52), self.number(at + 48)
+        at = 8192  # FreeBSD 15.0 looks for UFS2 at 65536 alone, where not each makefs writes it
+        assert self.number(at + 1372) == 0x011954
+        assert self.number(at + 1000, "<q") == at
+        self.fragment, self.block = self.number(at + 52), self.number(at + 48)
         self.group, self.inodes = self.number(at + 188), self.number(at + 184)
         self.inodes_at = self.number(at + 16)
 
@@ -77,13 +79,13 @@ class MountedRoot:
 
     def inode(self, number):
         group, index = divmod(number, self.inodes)
-        return (group * self.group + self.inodes_at) * self.fragment + index * 256
+        return (group * self.group + self.inodes_at) * self.fragment + index * 128
 
     def content(self, at):
-        size = self.number(at + 16, "<Q")
+        size = self.number(at + 8, "<Q")
         if self.number(at, "<H") & 0o170000 == 0o120000:
-            return self.image[at + 112 : at + 112 + size]
-        blocks = struct.unpack_from("<12q", self.image, at + 112)
+            return self.image[at + 40 : at + 40 + size]
+        blocks = struct.unpack_from("<12i", self.image, at + 40)
         parts = (self.image[b * self.fragment : b * self.fragment + self.block] for b in blocks)
         return b"".join(parts)[:size]
 
@@ -96,11 +98,9 @@ class MountedRoot:
             if target == 0 or name in (".", ".."):
                 continue
             where = self.inode(target)
-            mode, owner, group = (
-                struct.unpack_from("<HhII", self.image, where)[n] for n in (0, 2, 3)
-            )
-            assert (owner, group) == (0, 0)
-            assert self.number(where + 40, "<q") == TIME_S
+            mode, ids = self.number(where, "<H"), self.number(where + 112, "<Q")
+            assert ids == 0  # of owner and group
+            assert self.number(where + 24) == TIME_S
             yield f"{path}{name}", oct(mode & 0o7777), self.content(where) if kind != 4 else None
             if kind == 4:
                 yield from self.files(target, f"{path}{name}/")
