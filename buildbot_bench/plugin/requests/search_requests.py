@@ -107,6 +107,7 @@ class SearchRequests:
             fix_sha=fix_sha,
             fix_patch=fix_patch,
             tunables=_tunables(question),
+            first_parent=question.first_parent or workflow.regression.first_parent,
             priority=question.priority,
         )
 
