@@ -111,7 +111,9 @@ class Merge(ShellStep):
             if await self._git("cat-file", "-e", f"{sha}^{{commit}}") != 0:
                 await self._git("fetch", "--quiet", "--force", "origin")
         for sha in shas:
-            status = await self._git("merge", "--quiet", "--no-ff", "--no-verify", "-m", "", sha)
+            status = await self._git(
+                "merge", "--quiet", "--no-ff", "--no-verify", "-m", "merged", sha
+            )
             if status == 1 and await self._git("cat-file", "-e", f"{sha}^{{commit}}") == 0:
                 return await untestable(self, image, f"{sha[:12]} does not merge on this builder")
             if status != 0:
