@@ -8,11 +8,10 @@ from buildbot_bench.core.report.inside import Inside, section_of
 from buildbot_bench.core.report.model import AddedSection, Report
 from buildbot_bench.core.report.words import count, named, what_changed
 from buildbot_bench.core.revision import RevisionRange
-from buildbot_bench.core.search import Step, forecast
+from buildbot_bench.core.search import Step
 from buildbot_bench.local.bench import Bench
 from buildbot_bench.local.bisecting import Bisection, SearchCourse
 from buildbot_bench.local.campaign import LocalSearch, Watcher
-from buildbot_bench.local.known import Known
 from buildbot_bench.local.merges import Brought, Merges
 from buildbot_bench.local.reports import report_of
 
@@ -76,18 +75,6 @@ class SearchIntoMerges:
 
     def _named(self, brought: Brought, names: Sequence[str]) -> frozenset[int]:
         return self._merges.revisions.named_in(brought.shown, names, elsewhere=True)
-
-
-def expected_inside(sizes: Sequence[int], known: Known) -> str:
-    """A sentence on what a search inside a merge of the range takes more; empty without merges."""
-    if not sizes:
-        return ""
-    inside = forecast(max(sizes), known.costs, known.policy)
-    return (
-        f"{len(sizes)} of {count(known.between.n, 'commit')} merge others: inside such a one, of "
-        f"{count(max(sizes), 'commit')} at most, the search takes about "
-        f"{count(round(inside.iterations[0]), 'run')} more"
-    )
 
 
 def _is_of_one_commit(step: Step, search: LocalSearch) -> bool:

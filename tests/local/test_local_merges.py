@@ -7,11 +7,11 @@ import pytest
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.evidence import SearchTerms
-from buildbot_bench.core.report.inside import Inside, section_of
+from buildbot_bench.core.report.inside import Inside, expected_inside, section_of
 from buildbot_bench.core.report.model import ReportKind
 from buildbot_bench.lab.command.settings import CommandWorkload
 from buildbot_bench.local.campaign import Campaign, LocalSearch
-from buildbot_bench.local.into_merges import SearchIntoMerges, expected_inside
+from buildbot_bench.local.into_merges import SearchIntoMerges
 from buildbot_bench.local.merges import Merges
 from buildbot_bench.local.recipe import BuildRecipe, BuildStep
 from buildbot_bench.local.revisions import Revisions
@@ -194,9 +194,9 @@ def test_the_forecast_covers_the_merges(project, repository, search, bench_for, 
     sizes = Merges(revisions=revisions).sizes(between)
     assert sizes == {git(project.path, "rev-parse", "main~2"): 5}
     known = bench_for(question := ask(upto=6), ReadMeasurer()).known(question)
-    said = expected_inside(tuple(sizes.values()), known)
+    said = expected_inside(tuple(sizes.values()), known.between.n, known.costs, known.policy)
     assert said.startswith("1 of 5 commits merge others: inside such a one, of 5 commits at most")
-    assert expected_inside((), known) == ""
+    assert expected_inside((), known.between.n, known.costs, known.policy) == ""
 
 
 def test_a_merge_below_min_effect_is_not_called_slow_by_itself():

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.legible import shorten
 from buildbot_bench.core.model.thresholds import is_change
 from buildbot_bench.core.report.model import (
@@ -20,6 +21,7 @@ from buildbot_bench.core.report.words import (
     what_changed,
 )
 from buildbot_bench.core.revision import Revision, RevisionRange
+from buildbot_bench.core.search import Costs, SearchPolicy, forecast
 
 _SUBJECT_COLUMNS = 60
 _ITSELF = "It is the merge itself: neither of its parents is {} alone."
@@ -51,6 +53,24 @@ class Inside:
             return None
         suspect = self.report.headline.suspects[-1]
         return None if suspect.sha == self.merge.sha else suspect
+
+
+def expected_inside(
+    sizes: Sequence[int],
+    commits: int,
+    costs: Costs,
+    policy: SearchPolicy,
+    item: ItemUnderTest = ItemUnderTest.COMMAND,
+) -> str:
+    """A sentence on what a search inside a merge of the range takes more; empty without merges."""
+    if not sizes:
+        return ""
+    inside = forecast(max(sizes), costs, policy)
+    return (
+        f"{len(sizes)} of {count(commits, 'commit')} merge others: inside such a one, of "
+        f"{count(max(sizes), 'commit')} at most, the search takes about "
+        f"{count(round(inside.iterations[0]), item.iteration)} more"
+    )
 
 
 def with_insides(report: Report, insides: Sequence[Inside]) -> Report:

@@ -73,9 +73,18 @@ def spans_inside(
     return found
 
 
+def sizes_of_merges(mirror: Path, between: RevisionRange) -> tuple[int, ...]:
+    """How many commits each merge of a range brought, along first parents."""
+    return tuple(Merges(revisions=_revisions(mirror)).sizes(between).values())
+
+
+def _revisions(mirror: Path) -> Revisions:
+    return Revisions(git=Git(place=mirror, home=mirror))
+
+
 @lru_cache(maxsize=_KEPT)
 def _inside(mirror: Path, before: Built, merge: Built) -> Span | None:
-    revisions = Revisions(git=Git(place=mirror, home=mirror))
+    revisions = _revisions(mirror)
     ends = before.shown, merge.shown
     brought = Merges(revisions=revisions).brought(before.made, merge.made, shown=ends)
     if brought is None:

@@ -30,7 +30,7 @@ from buildbot_bench.plugin.db.states import SearchKind
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.farm.series import testbed_of
-from buildbot_bench.plugin.farm.spans import Span, spans_inside
+from buildbot_bench.plugin.farm.spans import Span, sizes_of_merges, spans_inside
 from buildbot_bench.plugin.queries.prior import prior_of, weights_by_exact_figures
 
 
@@ -142,12 +142,24 @@ def span_of(farm: Farm, search: NewSearch) -> RevisionRange:
     return farm.span(search.old_sha, search.new_sha)
 
 
+def _goes_inside(search: NewSearch) -> bool:
+    return search.fix_sha is None and not search.first_parent
+
+
+def merges_of(farm: Farm, search: NewSearch) -> tuple[int, ...]:
+    """How many commits each merge of a range brought; none where the search goes inside none."""
+    if not _goes_inside(search):
+        return ()
+    mirror = farm.history.mirror(search.old_sha, search.new_sha)
+    return sizes_of_merges(mirror, span_of(farm, search))
+
+
 def spans_of(farm: Farm, search: SearchRow, answers: Sequence[Answer]) -> list[Span]:
     """The ranges inside merges to which answers lead; a search that carries a fix goes into none.
 
     In a thread that may ask the mirror.
     """
-    if search.first_parent or search.fix_sha is not None or not answers:
+    if not (_goes_inside(search) and answers):
         return []
     mirror = farm.history.mirror(search.old_sha, search.new_sha)
     return spans_inside(mirror, span_of(farm, search), answers, search.chosen)

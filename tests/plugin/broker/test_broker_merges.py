@@ -182,6 +182,9 @@ async def test_no_search_goes_inside_merges_with_first_parent_or_a_fix(world, pr
     strict = ("error: 1%}", "error: 1%, first-parent: true}")
     farm = make_farm(strict, repository=project.path)
     for given, meant in ((world.farm, False), (farm, True)):
+        asked = await SearchRequests(given).forecast(SearchQuestion(old="n1", new="main"))
+        said = [one for one in asked["warnings"] if "inside such a one, of 4 commits" in one]
+        assert bool(said) is not meant
         started = await SearchRequests(given).start(SearchQuestion(old="n1", new="main"), "ann")
         assert (await given.store.search(started["searchid"])).first_parent is meant
 
