@@ -34,7 +34,7 @@ class SearchQuestion:
     `min_effect` is a fraction of the old level, `error` how often the answer may be wrong. The
     commit `with_` is applied to each revision that it fits and that lacks it, and each
     NAME=VALUE of `tunables` is set before the traffic. `value` names the one, of many values of a
-    run, that is searched.
+    run, that is searched. With `first_parent` a merge is one commit; bench.yml may say so of all.
     """
 
     old: Name
@@ -46,6 +46,7 @@ class SearchQuestion:
     with_: str | None = None
     tunables: tuple[str, ...] = ()
     value: Name | None = None
+    first_parent: bool = False
     priority: PersonPriority = PersonPriority.NORMAL
 
 

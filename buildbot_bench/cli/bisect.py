@@ -133,6 +133,7 @@ def _question(given: argparse.Namespace) -> SearchQuestion:
         with_=given.fix,
         tunables=tuple(parse_tunable(one).setting for one in given.tunable),
         value=given.value,
+        first_parent=given.first_parent,
         priority=PersonPriority(given.priority or PersonPriority.NORMAL),
     )
 

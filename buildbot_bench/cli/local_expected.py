@@ -7,12 +7,12 @@ from buildbot_bench.cli.console import ExitStatus, answer
 from buildbot_bench.cli.local_view import forecast_of
 from buildbot_bench.cli.wording import forecast_text, hours_text
 from buildbot_bench.core.item import ItemUnderTest
+from buildbot_bench.core.report.inside import expected_inside
 from buildbot_bench.core.report.words import count
 from buildbot_bench.core.search import forecast
 from buildbot_bench.local.bench import EPOCH, Bench
 from buildbot_bench.local.campaign import LocalSearch
 from buildbot_bench.local.comparing import LocalComparison
-from buildbot_bench.local.into_merges import expected_inside
 from buildbot_bench.local.known import ASSUMED_RUN_S, Known
 from buildbot_bench.local.measuring import coarse_value
 
@@ -28,7 +28,7 @@ def search_expected(search: LocalSearch, known: Known, *, as_json: bool) -> int:
     )
     workload, min_effect = search.campaign.workload, search.terms.min_effect
     coarse = coarse_value(workload, known.iterations, min_effect)
-    inside = expected_inside(search.merges, known)
+    inside = expected_inside(search.merges, known.between.n, known.costs, known.policy)
     expected = forecast(known.between.n, known.costs, known.policy, evidence=known.evidence)
     told = forecast_of(
         search,

@@ -17,12 +17,12 @@ from buildbot_bench.cli.console import LineView, View
 from buildbot_bench.cli.live import SearchSeen
 from buildbot_bench.cli.wording import cost_text, forecast_text
 from buildbot_bench.core.item import ItemUnderTest
+from buildbot_bench.core.report.inside import expected_inside
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.search import Forecast
 from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.local.bisecting import SearchCourse
 from buildbot_bench.local.campaign import LocalSearch
-from buildbot_bench.local.into_merges import expected_inside
 from buildbot_bench.local.known import Known
 from buildbot_bench.local.reports import machine, probe_records
 
@@ -52,7 +52,12 @@ class LocalView:
                 self.notice(f"{self._known} runs are known already and not repeated")
         if course.forecast is not None and course.forecast is not self._left:
             self._left = course.forecast
-            inside = expected_inside(course.search.merges, course.known)
+            inside = expected_inside(
+                course.search.merges,
+                course.known.between.n,
+                course.known.costs,
+                course.known.policy,
+            )
             told = forecast_of(
                 course.search,
                 course.known,

@@ -27,6 +27,7 @@ START, BEGIN, RUN, WORKFLOW = "start", "begin", "run", "workflow"
 
 _SEARCH = known_number("search", "bench-bisect")
 _COMPARISON = known_number("comparison", "bench-compare")
+_ONE_COMMIT = "a merge counts as one commit: search inside none"
 
 _FARM = {
     "the farm": (
@@ -83,6 +84,7 @@ BISECT: Sections = {
             scope=START,
         ),
         Option("--value NAME", "of many values of a run, the one that is searched", scope=START),
+        Option("--first-parent", _ONE_COMMIT, scope=START),
         Option("-n --dry-run", "print the forecast and start nothing", scope=START),
         Option("--no-wait", "print the search's number and do not wait for it", scope=START),
         Option("--json", "print the answer as one JSON object"),
@@ -265,7 +267,7 @@ LOCAL_BISECT: Sections = {
             many=True,
             once=True,
         ),
-        Option("--first-parent", "a merge counts as one commit: search inside none"),
+        Option("--first-parent", _ONE_COMMIT),
     ),
 }
 LOCAL_COMPARE: Sections = {

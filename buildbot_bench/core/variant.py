@@ -18,6 +18,7 @@ _FILE = re.compile(r"[A-Za-z0-9_./~-]{1,200}", re.ASCII)
 _TUNABLE = re.compile(r"([a-z][A-Za-z0-9_]{0,63}(?:\.[A-Za-z0-9_%-]{1,64}){1,9})=(.*)", re.ASCII)
 _VALUE = re.compile(r"[A-Za-z0-9_.,:/-]{1,100}", re.ASCII)
 _DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
+_SHA = re.compile(r"[0-9a-f]{40}", re.ASCII)
 
 # A variant's name and its tunables stand in indexes, whose entries hold 2700 bytes on PostgreSQL
 # (https://www.postgresql.org/docs/current/btree.html): a recipe has up to 75 for each change.
@@ -93,11 +94,13 @@ class VariantSpec:
 class Recipe:
     """What an image is built of: the commit, the SHA-256 of each patch, and the options.
 
-    Patches keep their order, for one may stand on another; options are sorted, for theirs means
-    nothing. `prebuilt`: the plain revision as somebody else built it.
+    With the commits of `merged` it is merged first, one after the other. Patches keep their order,
+    for one may stand on another; options are sorted, for theirs means nothing. `prebuilt`: the
+    plain revision as somebody else built it.
     """
 
     sha: str
+    merged: tuple[str, ...] = ()
     patches: tuple[str, ...] = ()
     options: tuple[KernelOption, ...] = ()
     prebuilt: bool = False
@@ -105,9 +108,11 @@ class Recipe:
     @property
     def text(self) -> str:
         """The canonical text, which names the variant in the tables; the hash if it is plain."""
+        merged = (f"merge:{sha}" for sha in self.merged)
         patches = (f"patch:{digest}" for digest in self.patches)
         options = (f"{'options' if o.enabled else 'nooptions'}:{o.name}" for o in self.options)
-        return "+".join([self.sha, *patches, *options, *((PREBUILT,) if self.prebuilt else ())])
+        prebuilt = (PREBUILT,) if self.prebuilt else ()
+        return "+".join([self.sha, *merged, *patches, *options, *prebuilt])
 
     @property
     def option_lines(self) -> str:
@@ -164,17 +169,20 @@ def parse_recipe(text: str) -> Recipe:
     sha, *changes = text.split("+")
     if changes == [PREBUILT]:
         return Recipe(sha=sha, prebuilt=True)
+    merged: list[str] = []
     patches: list[str] = []
     options: list[KernelOption] = []
     for change in changes:
         kind, _, name = change.partition(":")
-        if kind == "patch" and _DIGEST.fullmatch(name):
+        if kind == "merge" and _SHA.fullmatch(name):
+            merged.append(name)
+        elif kind == "patch" and _DIGEST.fullmatch(name):
             patches.append(name)
         elif kind in {"options", "nooptions"} and _OPTION.fullmatch(name):
             options.append(KernelOption(name=name, enabled=kind == "options"))
         else:
             raise UsageError(f"{quoted(text, columns=200)} is no variant of the tables")
-    return Recipe(sha=sha, patches=tuple(patches), options=tuple(options))
+    return Recipe(sha=sha, merged=tuple(merged), patches=tuple(patches), options=tuple(options))
 
 
 def tunables_text(changes: Iterable[Change]) -> str:

@@ -249,7 +249,7 @@ def no_range(old: End, new: End, fork: Revision | None) -> UsageError:
     if not (old_branch and new_branch):
         return UsageError(
             f"{old_end.label} ({old_end.short_sha}) is no first-parent ancestor of {new_end.label}",
-            hint="name two revisions of one branch",
+            hint="name two revisions of one branch; `bench-bisect --local` takes all",
         )
     ends = [_exact(*old), _exact(*new)]
     problem = (

@@ -80,11 +80,14 @@ class Merges:
                 sizes[sha] = size
         return sizes
 
-    def _as_it_stands(self, mainline: str, sides: Sequence[Sequence[Revision]]) -> Brought:
-        """The branch with most commits, from the commit at which it left."""
+    def _as_it_stands(self, mainline: str, sides: Sequence[Sequence[Revision]]) -> Brought | None:
+        """The branch with most commits, from where it left; None of one that never did."""
         commits = max(sides, key=len)
         git = self.revisions.git
-        base = git.text("merge-base", "--end-of-options", mainline, commits[-1].sha)
+        try:
+            base = git.text("merge-base", "--end-of-options", mainline, commits[-1].sha)
+        except GitRefusedError:
+            return None
         between = by_hash([replace(self.revisions.one(base), position=0), *commits])
         return Brought(built=between, shown=between, onto=None)
 

@@ -120,6 +120,8 @@ class Regression(Model):
     digest tells of it. false: such an alarm is only shown."""
     max_measurements: Annotated[int, Field(ge=10, le=100_000)] = 2000
     """How many iterations a search may ask for before it gives up as inconclusive."""
+    first_parent: Switch = False
+    """A merge counts as one commit: no search goes on inside the merge that it found."""
     second_opinion: Asked = None
     """Boot both sides of the culprit of an alarm on another testbed of the same workload, too: on
     the one with the fewest searches, or on those that are named. false: on none."""

@@ -66,6 +66,7 @@ complete -c bench-bisect -n _shtab_bench_bisect_using -l priority -xka "low norm
 complete -c bench-bisect -n _shtab_bench_bisect_using -l with -x -d 'a commit to apply to each revision that it fits and that lacks it'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l tunable -x -d 'set before the traffic of each boot'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l value -x -d 'of many values of a run, the one that is searched'
+complete -c bench-bisect -n _shtab_bench_bisect_using -l first-parent -d 'a merge counts as one commit: search inside none'
 complete -c bench-bisect -n _shtab_bench_bisect_using -s n -l dry-run -d 'print the forecast and start nothing'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l no-wait -d 'print the search'"'"'s number and do not wait for it'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l json -d 'print the answer as one JSON object'
@@ -102,4 +103,3 @@ complete -c bench-bisect -n _shtab_bench_bisect_using -l markdown -d 'for a pull
 complete -c bench-bisect -n _shtab_bench_bisect_using -l html -x -d 'also as one page with its plots'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l skip -x -d 'do not measure it, or those of A..B; may be repeated'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l again -x -d 'forget that it, or one of A..B, did not build or run; may be repeated'
-complete -c bench-bisect -n _shtab_bench_bisect_using -l first-parent -d 'a merge counts as one commit: search inside none'

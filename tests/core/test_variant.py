@@ -142,17 +142,25 @@ def test_a_tunable_is_no_other_image():
     assert tunables_text(parse_variant("r1+sysctl:b.c=2+sysctl:a.b=1").changes) == "a.b=1 b.c=2"
 
 
-@given(st.lists(st.sampled_from([DIGEST, OTHER, "c" * 64]), unique=True), st.sets(options))
-def test_the_canonical_text_is_read_again(digests, some):
+@given(
+    st.lists(st.sampled_from(["1" * 40, "2" * 40]), unique=True),
+    st.lists(st.sampled_from([DIGEST, OTHER, "c" * 64]), unique=True),
+    st.sets(options),
+)
+def test_the_canonical_text_is_read_again(merged, digests, some):
     whole = Recipe(
-        sha=SHA, patches=tuple(digests), options=tuple(sorted(some, key=lambda o: o.name))
+        sha=SHA,
+        merged=tuple(merged),
+        patches=tuple(digests),
+        options=tuple(sorted(some, key=lambda o: o.name)),
     )
     assert parse_recipe(whole.text) == whole
 
 
 def test_foreign_text_is_no_recipe():
-    with pytest.raises(UsageError):
-        parse_recipe(f"{SHA}+patch:../../etc/passwd")
+    for foreign in ("patch:../../etc/passwd", "merge:--upload-pack=sh", "merge:main"):
+        with pytest.raises(UsageError):
+            parse_recipe(f"{SHA}+{foreign}")
 
 
 def test_options_are_lines_of_a_kernel_configuration():

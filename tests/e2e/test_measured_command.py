@@ -1,6 +1,7 @@
 """A farm measures a C project by a command: the commit that costs more is mailed, in its unit.
 
-Another workload prints 300 values, of which a later commit slows one: a search of that finds it.
+Of a merge it is the commit inside. Another workload prints 300 values, of which a later commit
+slows one: a search of that finds it.
 
 All is real: master, builder, lab worker, git, make, a compiler, SMTP, and what counts instructions.
 """
@@ -10,6 +11,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +19,7 @@ from buildbot_bench.demo.generated_history import GeneratedCommit, write_history
 from buildbot_bench.plugin.db.states import ALARMS
 from tests.e2e.inbox import Inbox, flowing
 from tests.e2e.replay_farm import History, ReplayFarm, Shape
+from tests.gitrepo import Commit, add_commits, git
 
 pytestmark = [
     pytest.mark.e2e,
@@ -207,3 +210,34 @@ def test_a_search_of_one_of_many_values_finds_the_commit_that_slowed_it(scene: S
     number = farm.value("SELECT id FROM bench_search WHERE value = :name", name=SLOWED)
     probes = farm.get(f"searches/{number}/probes")["probes"]
     assert {probe["unit"] for probe in probes if probe["values"]} == {"ns"}
+
+
+def merged(source: Path) -> tuple[str, str]:
+    """Have main merge a branch of which the second commit costs more: the merge's hash and its."""
+    tip = git(source, "rev-parse", "main")
+    dear = {"sum.c": SUM_C.format(number="dear", rounds=24)}
+    changes: tuple[dict[str, str], ...] = ({"a": "1\n"}, dear, {"b": "1\n"})
+    commits = [Commit(files=files, subject=f"side {n}") for n, files in enumerate(changes, 1)]
+    _, culprit, side = add_commits(source, commits, branch="side", on=tip)
+    (main,) = add_commits(source, [Commit(files={"c": "1\n"})], branch="other", on=tip)
+    tree = git(source, "merge-tree", "--write-tree", main, side)
+    merge = git(source, "commit-tree", tree, "-p", main, "-p", side, "-m", "Merge side")
+    git(source, "update-ref", "refs/heads/main", merge)
+    return merge, culprit
+
+
+def test_the_commit_inside_a_merge_is_mailed_and_told(scene: Scene) -> None:
+    farm = scene.farm
+    merge, culprit = merged(farm.source)
+    mail = scene.inbox.wait_for(farm, f"inside it {culprit[:10]}", PATIENCE_S)
+    assert re.search(rf"\({merge[:10]}\), inside it {culprit[:10]}: count \+", str(mail["Subject"]))
+    assert f'Inside this merge it is commit {culprit[:10]} "side 2".' in flowing(mail)
+    ends = [f"r{LAST}", "main", "--workload", "count"]
+    asked = farm.bisect(*ends, "--json")
+    assert asked.returncode == 0, asked.stderr
+    told = json.loads(asked.stdout)
+    assert [one["culprit"]["sha"] for one in told["inside"]] == [culprit]
+    assert told["headline"]["new"]["sha"] == merge
+    outside = farm.bisect(*ends, "--first-parent")
+    assert "Merge side" in outside.stdout
+    assert "Inside the merge" not in outside.stdout

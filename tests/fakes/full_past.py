@@ -15,7 +15,7 @@ from buildbot_bench.core.search import Answer, Slope, SlopePart, Step
 from buildbot_bench.core.sharing import PersonPriority, Served
 from buildbot_bench.plugin.broker.quarantine import end_quarantine
 from buildbot_bench.plugin.db.ab_test_rows import AbTestImage, AbTestRow, AbTestVariant, NewAbTest
-from buildbot_bench.plugin.db.finding_rows import NewJudgement, Recovery, VerdictGrounds
+from buildbot_bench.plugin.db.finding_rows import Answers, NewJudgement, Recovery, VerdictGrounds
 from buildbot_bench.plugin.db.leases import BROKER
 from buildbot_bench.plugin.db.rows import ImageRow, NewCommit
 from buildbot_bench.plugin.db.states import (
@@ -212,7 +212,7 @@ async def _searches(past: Past) -> None:
     await _other_series(past, search.id)
     await past.answered(OPEN, "inconclusive")
     await past.answered(NOTHING, "not-reproduced")
-    await past.answered(SLOPE, "slope")
+    await past.answered(SLOPE, "slope", first_parent=True, inside=Answers(found=(SLOPE, OPEN)))
     for state in (SearchState.FAILED, SearchState.CANCELLED):
         await past.search(state=state, detail=HOSTILE, ended_at=past.farm.now())
     await past.search(state=SearchState.CANCELLING, priority=PersonPriority.LOW)

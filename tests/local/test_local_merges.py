@@ -1,7 +1,5 @@
 """A local search goes on inside merges, and takes any OLD that shares history with NEW."""
 
-import subprocess
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,16 +7,12 @@ import pytest
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.evidence import SearchTerms
+from buildbot_bench.core.report.inside import Inside, expected_inside, section_of
 from buildbot_bench.core.report.model import ReportKind
 from buildbot_bench.lab.command.settings import CommandWorkload
 from buildbot_bench.local.campaign import Campaign, LocalSearch
-from buildbot_bench.local.into_merges import (
-    Inside,
-    SearchIntoMerges,
-    expected_inside,
-    section_of,
-)
-from buildbot_bench.local.merges import Brought, Merges
+from buildbot_bench.local.into_merges import SearchIntoMerges
+from buildbot_bench.local.merges import Merges
 from buildbot_bench.local.recipe import BuildRecipe, BuildStep
 from buildbot_bench.local.revisions import Revisions
 from buildbot_bench.render.text import report_text
@@ -26,46 +20,7 @@ from tests.fakes import reports
 from tests.fakes.local_bench import ReadMeasurer, SilentWatcher
 from tests.fakes.reports import history
 from tests.gitrepo import git
-
-FAST, SLOW = "1000\n", "800\n"
-
-
-class Project:
-    """A checkout whose main branch merges others."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        subprocess.run(["git", "init", "-q", "-b", "main", str(path)], check=True)
-        self.commit("base", level=FAST, number="1\n", settings="plain\n")
-        git(path, "tag", "base")
-
-    def commit(self, subject: str, **files: str) -> None:
-        """A commit that writes a file of its own name, and others."""
-        self._write(subject, {subject.replace(" ", "-"): subject, **files})
-
-    def _write(self, subject: str, files: Mapping[str, str]) -> None:
-        for name, content in files.items():
-            (self.path / name).write_text(content)
-        git(self.path, "add", "--all")
-        git(self.path, "commit", "--quiet", "--message", subject)
-
-    def branch(self, name: str, at: str = "base") -> None:
-        """Go on from there on a new branch."""
-        git(self.path, "checkout", "--quiet", "-B", name, at)
-
-    def several(self, name: str, count: int, *, slow: int = 0, **files: str) -> None:
-        """So many commits, one of which makes it slow."""
-        for place in range(1, count + 1):
-            changed = {"level": SLOW} if place == slow else {}
-            self.commit(f"{name} {place}", **changed, **files)
-
-    def merge(self, name: str, into: str = "main", **files: str) -> None:
-        """Merge a branch into another; `files` are what a person writes into the merge."""
-        git(self.path, "checkout", "--quiet", into)
-        who = ["-c", "user.name=A Committer", "-c", "user.email=committer@example.org"]
-        command = ["git", *who, "merge", "--quiet", "--no-ff", "--no-commit", name]
-        subprocess.run(command, cwd=self.path, check=False, capture_output=True)
-        self._write(f"Merge {name}", files)
+from tests.merging import SLOW, Project, one_merge
 
 
 @pytest.fixture
@@ -99,15 +54,6 @@ def search(repository, bench_for):
         return SearchIntoMerges(bench, watcher, merges, skip=skip).run(asked), watcher
 
     return run
-
-
-def one_merge(project: Project, *, slow: int = 3) -> None:
-    project.branch("side")
-    project.several("side", 5, slow=slow)
-    git(project.path, "checkout", "--quiet", "main")
-    project.several("main", 2)
-    project.merge("side")
-    project.several("later", 2)
 
 
 def said_of_merges(report) -> str:
@@ -248,9 +194,9 @@ def test_the_forecast_covers_the_merges(project, repository, search, bench_for, 
     sizes = Merges(revisions=revisions).sizes(between)
     assert sizes == {git(project.path, "rev-parse", "main~2"): 5}
     known = bench_for(question := ask(upto=6), ReadMeasurer()).known(question)
-    said = expected_inside(tuple(sizes.values()), known)
+    said = expected_inside(tuple(sizes.values()), known.between.n, known.costs, known.policy)
     assert said.startswith("1 of 5 commits merge others: inside such a one, of 5 commits at most")
-    assert expected_inside((), known) == ""
+    assert expected_inside((), known.between.n, known.costs, known.policy) == ""
 
 
 def test_a_merge_below_min_effect_is_not_called_slow_by_itself():
@@ -259,7 +205,8 @@ def test_a_merge_below_min_effect_is_not_called_slow_by_itself():
     span = history(3)
     inside = Inside(
         merge=outer.headline.new,
-        brought=Brought(built=span, shown=span, onto=None),
+        shown=span,
+        onto=None,
         report=nothing,
     )
     small = replace(outer, setting=replace(outer.setting, min_effect=0.3))

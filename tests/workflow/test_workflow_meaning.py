@@ -26,6 +26,7 @@ def test_the_smallest_workflow_has_sensible_defaults(read: Loader) -> None:
         "false_alarms": 1.0,
         "improvements": True,
         "max_measurements": 2000,
+        "first_parent": False,
         "second_opinion": None,
     }
 

@@ -34,9 +34,11 @@ class Kin:
 
 
 def commits_to_ask(report: Report) -> tuple[str, ...]:
-    """The commits that a report names alone, the headline's first."""
+    """The commits that a report names alone: those inside merges, then the headline's."""
     steps = [*([report.headline] if report.headline else ()), *report.other_steps]
-    return tuple(step.suspects[0].sha for step in steps if len(step.suspects) == 1)[:MOST_ASKED]
+    inside = [one.culprit.sha for one in report.inside if one.culprit]
+    alone = (step.suspects[0].sha for step in steps if len(step.suspects) == 1)
+    return tuple(dict.fromkeys((*inside, *alone)))[:MOST_ASKED]
 
 
 def with_kin(report: Report, between: RevisionRange, kin: Mapping[str, Iterable[Kin]]) -> Report:

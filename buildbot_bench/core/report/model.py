@@ -210,6 +210,18 @@ class AddedSection:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class InsideMerge:
+    """A merge that brought so many `commits`, and the one of them that made the change.
+
+    `culprit` is None where the merge itself did, or nobody could tell.
+    """
+
+    merge: Revision
+    commits: Count
+    culprit: Revision | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Report:
     """What is to be said of a finished search, in the reader's order.
 
@@ -232,7 +244,8 @@ class Report:
     `clocks` says where one of wall and processor time shows a change and the other none, and where
     values are rounded to coarse steps. `second_opinion` says on which testbeds the workload shows
     the change, where another one was asked. `growth` says by how many bytes the kernels of the
-    headline's two sides differ, empty where they do not or nobody counted.
+    headline's two sides differ, empty where they do not or nobody counted. `inside` are the merges
+    inside which a farm went on, the headline's first, each inside the one before it.
     `version` is raised when a key of the JSON changes its meaning.
     """
 
@@ -274,6 +287,7 @@ class Report:
     clocks: str = ""
     second_opinion: str = ""
     growth: str = ""
+    inside: tuple[InsideMerge, ...] = ()
 
     @property
     def other_steps(self) -> tuple[StepReport, ...]:

@@ -96,6 +96,7 @@ async def _start(farm: Farm, alarm: RaisedAlarm, branch: str, key: str) -> Searc
             error=farm.workflow.regression.error,
             reason=SearchReason.ALARM,
             requester="",
+            first_parent=farm.workflow.regression.first_parent,
         ),
         now=farm.now(),
     )

@@ -17,7 +17,7 @@ from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest, ProbeRow, SeriesName
 from buildbot_bench.plugin.db.states import OPEN_PROBES, UNBUILT, ImageState, Priority, ProbeReason
 from buildbot_bench.plugin.farm import Farm
-from buildbot_bench.plugin.farm.series import branch_of_commit, testbed_of
+from buildbot_bench.plugin.farm.series import branch_of_commit, is_watched, testbed_of
 from buildbot_bench.plugin.queries.evidence import SearchInputs, patched
 from buildbot_bench.plugin.queries.incidents import is_of_improvement
 
@@ -245,7 +245,7 @@ class Boots:
         if image == PREBUILT:
             row = await ask_image(self.farm, _prebuilt(target_of(revision, search.branch)))
         else:
-            row = await ask_image(self.farm, await built_for(self.farm, search, revision), image)
+            row = await ask_image(self.farm, await self._target(search, inputs, position), image)
         await ask_boots(
             self.farm,
             row.id,
@@ -275,8 +275,19 @@ class Boots:
         ahead = [position for position in wanted.prefetch if position not in asked]
         free = await self.capacity.free_builders(search.repository)
         for position in ahead[: max(free, 0)]:
-            revision = inputs.range.revisions[position]
-            await ask_image(self.farm, await built_for(self.farm, search, revision))
+            await ask_image(self.farm, await self._target(search, inputs, position))
+
+    async def _target(self, search: SearchRow, inputs: SearchInputs, position: int) -> BuildTarget:
+        """What is built of a position; what a merge brought is called by its hash."""
+        revision = inputs.range.revisions[position]
+        if not inputs.recipes:
+            return await built_for(self.farm, search, revision)
+        recipe, repository = inputs.recipes[position], search.repository
+        plain = await self.farm.git(self.farm.history.resolve, recipe.sha, repository)
+        branch = await branch_of_commit(self.farm, plain.sha, repository)
+        known = not recipe.merged and is_watched(branch)
+        label = plain.label if known else revision.label
+        return replace(target_of(plain, search.branch), label=label, variant=recipe.text)
 
 
 def _prebuilt(plain: BuildTarget) -> BuildTarget:

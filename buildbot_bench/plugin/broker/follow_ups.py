@@ -195,6 +195,7 @@ class Remeasuring:
                 fix_patch=doubted.fix_patch,
                 tunables=doubted.tunables,
                 value=doubted.value,
+                first_parent=doubted.first_parent,
             ),
             now=self._farm.now(),
         )

@@ -18,7 +18,7 @@ from buildbot_bench.plugin.broker.ask import (
 from buildbot_bench.plugin.broker.collect import why_fruitless
 from buildbot_bench.plugin.broker.news import News
 from buildbot_bench.plugin.broker.second_opinions import ask_second_opinion
-from buildbot_bench.plugin.db.finding_rows import SearchRow
+from buildbot_bench.plugin.db.finding_rows import Answers, SearchRow
 from buildbot_bench.plugin.db.rows import ProbeRow
 from buildbot_bench.plugin.db.states import (
     OPEN_PROBES,
@@ -32,7 +32,12 @@ from buildbot_bench.plugin.farm.calculating import calculate, known
 from buildbot_bench.plugin.farm.farm import for_each
 from buildbot_bench.plugin.farm.series import held_testbeds, testbed_of
 from buildbot_bench.plugin.queries.breakages import troubles_of_workloads
-from buildbot_bench.plugin.queries.evidence import SearchInputs, gather, span_of
+from buildbot_bench.plugin.queries.evidence import (
+    SearchInputs,
+    gather_innermost,
+    span_of,
+    spans_of,
+)
 from buildbot_bench.plugin.queries.incidents import is_of_improvement
 from buildbot_bench.plugin.queries.reports import stated_of
 from buildbot_bench.plugin.queries.waits import expected_if_known, gather_first
@@ -99,11 +104,15 @@ class Searching:
 
     async def _next(self, search: SearchRow, probes: list[ProbeRow]) -> None:
         if why := await why_fruitless(self._farm, probes, FailureKind.UNTESTABLE):
-            await self._end(search, SearchState.FAILED, detail=why)
+            if search.answers:  # those of the merge stand
+                lost = Answer(steps=(), reproduced=True, unresolved=(), reason=why)
+                await self._answered(search, lost)
+            else:
+                await self._farm.end(search, SearchState.FAILED, detail=why)
             return
         if not await self._looked_for_prebuilt(search):
             return
-        inputs = await gather(self._farm, search)
+        inputs = await gather_innermost(self._farm, search)
         decision = self._decide(inputs)
         match decision:
             case Measure():
@@ -116,12 +125,29 @@ class Searching:
                 )
                 await self._boots.build_ahead(search, inputs, decision)
             case Answer():
-                await self._end(search, outcome(decision, search.error), answer=decision)
+                await self._answered(search, decision)
+
+    async def _answered(self, search: SearchRow, answer: Answer) -> None:
+        """Go on inside the merge that an answer names; else the search has ended with the first.
+
+        One compare-and-swap: two masters that think alike write one answer.
+        """
+        answers = *search.answers, answer
+        spans = await self._farm.git(spans_of, self._farm, search, answers)
+        if len(spans) == len(answers) and not spans[-1].is_merge_alone:
+            await self._farm.store.change(search, inside=Answers(found=answers))
+            self._farm.wake()
+            return
+        first = answers[0]
+        inside = {"inside": Answers(found=answers)} if spans else {}
+        state = outcome(first, search.error)
+        await self._farm.end(search, state, answer=first, **inside)
 
     async def _looked_for_prebuilt(self, search: SearchRow) -> bool:
         """Whether it is known which revisions somebody else built; else the cycle comes again."""
         farm = self._farm
-        if search.repository or search.fix_sha is not None or not farm.prebuilt.is_used:
+        elsewhere = search.repository or search.fix_sha is not None or search.answers
+        if elsewhere or not farm.prebuilt.is_used:
             return True
         span = await farm.git(span_of, farm, search)
         return farm.prebuilt.looked(search.branch, span, then=farm.wake)
@@ -138,7 +164,7 @@ class Searching:
         lab_idles = await self._capacity.idle_s(search.testbed) >= declared.boot_s + declared.run_s
         if not lab_idles and await self._capacity.free_builders(search.repository) <= 0:
             return True
-        inputs = await gather(self._farm, search)
+        inputs = await gather_innermost(self._farm, search)
         decision = self._decide(inputs)
         if isinstance(decision, Measure):
             await self._boots.build_ahead(search, inputs, decision)
@@ -146,7 +172,7 @@ class Searching:
                 await self._fill_in(search, inputs, waiting, serial=serial)
         elif decision is not None and lab_idles:
             await cancel_probes(self._farm, waiting, f"search {search.id} has its answer")
-            await self._end(search, outcome(decision, search.error), answer=decision)
+            await self._answered(search, decision)
         return decision is not None
 
     async def _fill_in(
@@ -185,18 +211,7 @@ class Searching:
 
     async def _cancel(self, search: SearchRow, probes: list[ProbeRow]) -> None:
         await cancel_probes(self._farm, probes, f"search {search.id} was cancelled")
-        await self._end(search, SearchState.CANCELLED)
-
-    async def _end(
-        self,
-        search: SearchRow,
-        state: SearchState,
-        *,
-        answer: Answer | None = None,
-        detail: str | None = None,
-    ) -> None:
-        """One compare-and-swap: two masters that think alike write one answer."""
-        await self._farm.end(search, state, answer=answer, detail=detail)
+        await self._farm.end(search, SearchState.CANCELLED)
 
 
 def outcome(answer: Answer, error: float) -> SearchState:

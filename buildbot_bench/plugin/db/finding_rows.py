@@ -169,6 +169,13 @@ class JudgementRow(NewJudgement):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Answers:
+    """What a search came to, and then inside the merge that it found, and the one in that."""
+
+    found: tuple[Answer, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class NewSearch(SeriesRange):
     """A search that is asked for: over (old, new] on a testbed and workload.
 
@@ -176,7 +183,7 @@ class NewSearch(SeriesRange):
     effect that started it; `fix_sha` and `fix_patch` are carried along, and `tunables` set before
     the traffic. `value` is the name of one of many values of a run, empty for what is judged. One
     of kind `build` is of all testbeds: its testbed and workload are empty. `higher_is_better` is
-    None where the unit alone says it.
+    None where the unit alone says it. With `first_parent` a merge is one commit.
     """
 
     key: str | None
@@ -194,6 +201,7 @@ class NewSearch(SeriesRange):
     priority: PersonPriority = PersonPriority.NORMAL
     higher_is_better: bool | None = None
     value: str = ""
+    first_parent: Flag = False
 
     @property
     def measured_in(self) -> str | None:
@@ -211,7 +219,8 @@ class SearchRow(NewSearch):
 
     `stated` are the figures that all mails and pages give of its steps; None until the broker has
     worked them out. That of a breakage is `breakage`. What a search found is an incident, until its
-    `recovery`. `repository` is what its branch has in front.
+    `recovery`. `repository` is what its branch has in front. `inside` are the answers so far of one
+    that goes on inside merges; the first of them is the `answer` when it has ended.
     """
 
     id: int
@@ -225,6 +234,12 @@ class SearchRow(NewSearch):
     recovery: Recovery | None = None
     repository: str = ""
     stated: StatedChanges | None = None
+    inside: Answers | None = None
+
+    @property
+    def answers(self) -> tuple[Answer, ...]:
+        """What is known of the range, and then of each merge inside which the search went."""
+        return self.inside.found if self.inside else ()
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -236,7 +251,11 @@ class SearchRow(NewSearch):
     @property
     def headline(self) -> Step | None:
         """The step that its report is about, by the report's rule; None where none is sure."""
-        sure = [step for step in self.steps if step.is_sure(self.error)]
+        return self.chosen(self.steps)
+
+    def chosen(self, steps: Sequence[Step]) -> Step | None:
+        """The sure one of some steps that counts most: the worst."""
+        sure = [step for step in steps if step.is_sure(self.error)]
         return max(
             sure,
             key=lambda step: (self.makes_worse(step.effect), abs(step.effect)),

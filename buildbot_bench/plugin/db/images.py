@@ -90,6 +90,13 @@ def all_images_between(
     return _by_position(conn, between, IMAGE.c.repository == repository)
 
 
+def images_of_variants(
+    conn: sa.Connection, variants: Collection[str], repository: str
+) -> list[ImageRow]:
+    """The images of some variants of a repository's revisions, by position and ordinal."""
+    return _by_position(conn, IMAGE.c.repository == repository, IMAGE.c.variant.in_(variants))
+
+
 def _by_position(conn: sa.Connection, *chosen: sa.ColumnElement[bool]) -> list[ImageRow]:
     order = (IMAGE.c.position, IMAGE.c.ordinal, IMAGE.c.id)
     return fetch_all(conn, sa.select(IMAGE).where(*chosen).order_by(*order), ImageRow)

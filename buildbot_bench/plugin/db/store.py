@@ -106,6 +106,7 @@ class BenchStore(PooledStore):
     images = reading(image_queries.images)
     all_images_between = reading(image_queries.all_images_between)
     images_of_history = reading(image_queries.images_of_history)
+    images_of_variants = reading(image_queries.images_of_variants)
     images_between = reading(image_queries.images_between)
     measured_twin = reading(image_queries.measured_twin)
     built_before = reading(image_queries.built_before)

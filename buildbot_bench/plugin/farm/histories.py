@@ -7,6 +7,7 @@ branches belong to one repository.
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -146,6 +147,10 @@ class FarmHistory:
     def fits(self, fix: Revision, shas: Sequence[str]) -> dict[str, Fit]:
         """Whether a fix is in some revisions of its repository already, fits them, or does not."""
         return self._having(fix.sha, *shas).fits(fix, shas)
+
+    def mirror(self, *shas: str) -> Path:
+        """Where the mirror is that has these commits."""
+        return self._having(*shas).path
 
     def fetch(self) -> None:
         """Bring all mirrors up to date, or make them."""

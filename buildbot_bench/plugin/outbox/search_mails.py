@@ -60,6 +60,7 @@ async def write_search_mail(farm: Farm, mail: Mail, search: SearchRow) -> None:
         report, recipients = replace(report, subject=failed_subject(report)), operators(mail)
     else:
         suspects = report.headline.suspects if report.headline else ()
+        suspects += tuple(one.culprit for one in report.inside if one.culprit)
         recipients = await addressees(farm, mail, suspects, blamed=report.mailable)
     letter = report_letter(report, await _pictures_if_any(farm, search, report))
     # An improvement wakes nobody; the digest tells of it.

@@ -19,7 +19,7 @@ from buildbot_bench.core.item import ItemUnderTest, is_randomised, item_of, shar
 from buildbot_bench.core.report.model import AppliedFix
 from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.core.sample import Sample
-from buildbot_bench.core.search import PREBUILT, Costs, Evidence, SearchPolicy
+from buildbot_bench.core.search import PREBUILT, Answer, Costs, Evidence, SearchPolicy
 from buildbot_bench.core.touched import CommitPrior
 from buildbot_bench.core.variant import Recipe
 from buildbot_bench.history import Fit
@@ -30,6 +30,7 @@ from buildbot_bench.plugin.db.states import SearchKind
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.farm.series import testbed_of
+from buildbot_bench.plugin.farm.spans import Span, sizes_of_merges, spans_inside
 from buildbot_bench.plugin.queries.prior import prior_of, weights_by_exact_figures
 
 
@@ -116,6 +117,7 @@ class SearchInputs:
 
     `prior` is None when it is not known what any kernel of the range is built from. `images` are
     the farm's own builds, with `samples` of them; `prebuilt` are those that somebody else built.
+    `recipes` are what is built of each revision inside a merge.
     """
 
     range: RevisionRange
@@ -126,6 +128,7 @@ class SearchInputs:
     samples: tuple[Sample, ...]
     prior: CommitPrior | None = None
     prebuilt: dict[int, ImageRow] = field(default_factory=dict)
+    recipes: tuple[Recipe, ...] = ()
 
 
 async def gather(farm: Farm, search: NewSearch) -> SearchInputs:
@@ -139,6 +142,57 @@ def span_of(farm: Farm, search: NewSearch) -> RevisionRange:
     return farm.span(search.old_sha, search.new_sha)
 
 
+def _goes_inside(search: NewSearch) -> bool:
+    return search.fix_sha is None and not search.first_parent
+
+
+def merges_of(farm: Farm, search: NewSearch) -> tuple[int, ...]:
+    """How many commits each merge of a range brought; none where the search goes inside none."""
+    if not _goes_inside(search):
+        return ()
+    mirror = farm.history.mirror(search.old_sha, search.new_sha)
+    return sizes_of_merges(mirror, span_of(farm, search))
+
+
+def spans_of(farm: Farm, search: SearchRow, answers: Sequence[Answer]) -> list[Span]:
+    """The ranges inside merges to which answers lead; a search that carries a fix goes into none.
+
+    In a thread that may ask the mirror.
+    """
+    if not (_goes_inside(search) and answers):
+        return []
+    mirror = farm.history.mirror(search.old_sha, search.new_sha)
+    return spans_inside(mirror, span_of(farm, search), answers, search.chosen)
+
+
+async def gather_innermost(farm: Farm, search: SearchRow) -> SearchInputs:
+    """Read what is known of the range in which a search is now, which may be inside a merge."""
+    open_answers = search.answers if search.ended_at is None else ()
+    spans = await farm.git(spans_of, farm, search, open_answers)
+    return await (gather_inside(farm, search, spans[-1]) if spans else gather(farm, search))
+
+
+async def gather_inside(farm: Farm, search: SearchRow, span: Span) -> SearchInputs:
+    """Read what is known of the range inside a merge.
+
+    An image stands there where the commit does that it is of: the tables have it where it lies in
+    the history of its branch.
+    """
+    recipes = tuple(one.recipe for one in span.commits)
+    places = {recipe.text: place for place, recipe in enumerate(recipes)}
+    rows = await farm.store.images_of_variants(tuple(places), search.repository)
+    placed = (replace(row, position=places[row.variant]) for row in rows)
+    images = {row.id: row for row in sorted(placed, key=lambda row: (row.position, row.ordinal))}
+    labelled = {row.label: row.position for row in images.values()}
+    samples = [
+        replace(sample, position=labelled[sample.label])
+        for sample in await _samples(farm, search, images)
+    ]
+    samples.sort(key=lambda sample: (sample.position, sample.image))
+    inputs = await _inputs(farm, search, span.shown, images, samples)
+    return replace(inputs, recipes=recipes)
+
+
 async def gather_span(farm: Farm, search: NewSearch, span: RevisionRange) -> SearchInputs:
     """Read what is known of a range; images of a rewritten history do not count."""
     first = span.old.position
@@ -148,28 +202,40 @@ async def gather_span(farm: Farm, search: NewSearch, span: RevisionRange) -> Sea
     prebuilt = _prebuilt(search, span, built)
     samples = await _samples(farm, search, images)
     others = [replace(one, image=PREBUILT) for one in await _samples(farm, search, prebuilt)]
-    comparable = comparable_samples([*samples, *others])
+    inputs = await _inputs(farm, search, span, images, [*samples, *others])
+    evidence, policy = inputs.evidence, inputs.policy
+    if search.fix_sha is None:
+        evidence = replace(evidence, prebuilt=_there(farm, search, span, prebuilt))
+    weights = await weights_by_exact_figures(farm, search, span, policy.weights)
+    policy = replace(policy, weights=weights)
+    return replace(inputs, evidence=evidence, policy=policy, prebuilt=prebuilt)
+
+
+async def _inputs(
+    farm: Farm,
+    search: NewSearch,
+    span: RevisionRange,
+    images: dict[int, ImageRow],
+    samples: list[Sample],
+) -> SearchInputs:
+    """All that follows from the images of a range and what was measured of them."""
+    first = span.old.position
+    comparable = comparable_samples(samples)
     evidence = evidence_of(images.values(), comparable, first)
     if search.value:
         evidence = _without_silent(evidence, comparable, first)
-    if search.fix_sha is None:
-        there = _there(farm, search, span, prebuilt)
-        evidence = replace(evidence, prebuilt=there)
     comparable = [sample for sample in comparable if sample.image != PREBUILT]
     no_ops = evidence.same_as_previous | evidence.same_across
     prior = await prior_of(farm, search, span, images.values(), no_ops)
-    touched = prior.weights if prior else None
-    weights = await weights_by_exact_figures(farm, search, span, touched)
     policy = await _policy(farm, search, images=may_relink(images.values()))
     return SearchInputs(
         range=span,
         evidence=evidence,
-        costs=costs(farm, search.testbed, images, repository),
-        policy=replace(policy, weights=weights),
+        costs=costs(farm, search.testbed, images, repository_of(search.branch)),
+        policy=replace(policy, weights=prior.weights if prior else None),
         images=images,
         samples=tuple(replace(sample, position=sample.position - first) for sample in comparable),
         prior=prior,
-        prebuilt=prebuilt,
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import zip_longest
 
 from twisted.logger import Logger
 
@@ -9,8 +10,10 @@ from buildbot_bench.core.branches import name_in_repository
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.item import ItemUnderTest, item_of
 from buildbot_bench.core.judge.model import Said
+from buildbot_bench.core.legible import long_line
 from buildbot_bench.core.report.compose import compose
 from buildbot_bench.core.report.context import Context
+from buildbot_bench.core.report.inside import Inside, with_insides
 from buildbot_bench.core.report.kin import Kin, commits_to_ask, with_kin
 from buildbot_bench.core.report.model import ProbeRecord, Report, Setting
 from buildbot_bench.core.report.stated import NOTHING_STATED, StatedChanges, estimates
@@ -27,7 +30,14 @@ from buildbot_bench.plugin.farm.series import branch_to_name
 from buildbot_bench.plugin.queries.breakage_views import search_url
 from buildbot_bench.plugin.queries.commit_views import reviews_of
 from buildbot_bench.plugin.queries.context import context_of
-from buildbot_bench.plugin.queries.evidence import SearchInputs, applied_fix, gather, item_on
+from buildbot_bench.plugin.queries.evidence import (
+    SearchInputs,
+    applied_fix,
+    gather,
+    gather_inside,
+    item_on,
+    spans_of,
+)
 from buildbot_bench.plugin.queries.judgements import (
     marked_changes,
     marks_told,
@@ -77,8 +87,37 @@ async def report_of(farm: Farm, search: SearchRow) -> Report:
         ),
     )
     report = replace(report, reviews=await _reviews(farm, report))
+    report = with_insides(report, await _insides(farm, search, report.setting))
     report = with_kin(report, inputs.range, await farm.git(_kin, farm, search, report))
     return with_sections(report, _section_failed)
+
+
+async def _insides(farm: Farm, search: SearchRow, setting: Setting) -> list[Inside]:
+    """What a search found inside the merges to which it came."""
+    found: list[Inside] = []
+    spans = await farm.git(spans_of, farm, search, search.answers)
+    for span, answer in zip_longest(spans, search.answers[1:]):
+        if span is None:
+            break
+        inside = Inside(merge=span.merge, shown=span.shown, onto=span.onto)
+        match answer:
+            case None:
+                pass
+            case Answer(steps=(), reproduced=True, unresolved=(), slopes=(), reason=why):
+                inside = replace(inside, why=long_line(why))
+            case _:
+                inputs = await gather_inside(farm, search, span)
+                report = await calculate(
+                    compose,
+                    range=inputs.range,
+                    answer=answer,
+                    samples=inputs.samples,
+                    setting=setting,
+                    no_ops=inputs.evidence.same_as_previous,
+                )
+                inside = replace(inside, report=report)
+        found.append(inside)
+    return found
 
 
 def _kin(farm: Farm, search: SearchRow, report: Report) -> dict[str, tuple[Kin, ...]]:

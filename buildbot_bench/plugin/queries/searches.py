@@ -24,7 +24,11 @@ from buildbot_bench.plugin.queries.breakage_views import (
     recovery_json,
 )
 from buildbot_bench.plugin.queries.captures import flame_graphs_of_search
-from buildbot_bench.plugin.queries.evidence import SearchInputs, gather, item_of_search
+from buildbot_bench.plugin.queries.evidence import (
+    SearchInputs,
+    gather_innermost,
+    item_of_search,
+)
 from buildbot_bench.plugin.queries.history import culprits_of, revision_shown
 from buildbot_bench.plugin.queries.incident_groups import incident_json
 from buildbot_bench.plugin.queries.judgements import mark_json
@@ -50,7 +54,7 @@ class SearchViews:
         summary = await self.summarise(search)
         if search.kind is not SearchKind.EFFECT:
             return summary | {"incident": []} | await self._breakage(search)
-        inputs = await gather(self._farm, search)
+        inputs = await gather_innermost(self._farm, search)
         summary |= {"incident": await incident_json(self._farm, search)}
         if search.ended_at is not None:
             report = await report_of(self._farm, search)
@@ -166,13 +170,14 @@ class SearchViews:
 
     async def _activity(self, search: SearchRow, waits_for: str) -> str:
         """What is done for a search at this moment, in a few words."""
+        where = "inside the merge: " if search.answers else ""
         for probe in reversed(await self._farm.store.probes_of_search(search.id)):
             image = await self._farm.store.image(probe.image_id)
             if probe.state in OPEN_PROBES and image is not None:
                 if image.state in UNBUILT:
-                    return f"building {image.label} for {search.testbed}"
-                return waits_for or f"measuring {image.label} for {search.testbed}"
-        return waits_for or "planning"
+                    return f"{where}building {image.label} for {search.testbed}"
+                return waits_for or f"{where}measuring {image.label} for {search.testbed}"
+        return waits_for or f"{where}planning"
 
     def _ends(self, search: SearchRow) -> tuple[Revision, Revision]:
         history = self._farm.history
@@ -186,7 +191,7 @@ async def strip(farm: Farm, search_id: int) -> Json | None:
         return None
     if search.kind is not SearchKind.EFFECT:
         return await breakage_strip(farm, search)
-    inputs = await gather(farm, search)
+    inputs = await gather_innermost(farm, search)
     running = search.ended_at is None
     evidence = inputs.evidence
     likely = await _suspects(inputs) if running else ()

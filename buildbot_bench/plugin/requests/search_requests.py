@@ -1,6 +1,7 @@
 """People's requests on searches: forecast, start, cancel, and more boots of a revision."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from itertools import count
 from uuid import uuid4
@@ -12,6 +13,7 @@ from buildbot_bench.core.json_model import Json
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.metric import Metric
 from buildbot_bench.core.patch import check_patch
+from buildbot_bench.core.report.inside import expected_inside
 from buildbot_bench.core.revision import Revision, RevisionRange
 from buildbot_bench.core.variant import parse_tunable, parse_variant, tunables_text
 from buildbot_bench.history import Fit
@@ -24,6 +26,7 @@ from buildbot_bench.plugin.db.states import (
     SearchReason,
 )
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.calculating import LONG_S, calculate
 from buildbot_bench.plugin.farm.series import (
     Series,
     all_series,
@@ -33,7 +36,13 @@ from buildbot_bench.plugin.farm.series import (
     least_loaded,
     removal_reason,
 )
-from buildbot_bench.plugin.queries.evidence import gather, relinks_of, span_of
+from buildbot_bench.plugin.queries.evidence import (
+    gather,
+    item_on,
+    merges_of,
+    relinks_of,
+    span_of,
+)
 from buildbot_bench.plugin.queries.waits import expected, range_json
 from buildbot_bench.plugin.requests.variants import keep_patch
 
@@ -47,8 +56,16 @@ class SearchRequests:
     async def forecast(self, question: SearchQuestion) -> Json:
         """What a search would cost; raises UsageError for what cannot be searched."""
         search = await self._draft(question, requester="")
-        found = await expected(search, await gather(self._farm, search))
-        return found | await self._oddities(question)
+        inputs = await gather(self._farm, search)
+        found = await expected(search, inputs)
+        told = await self._oddities(question)
+        sizes = await self._farm.git(merges_of, self._farm, search)
+        if sizes:
+            policy = replace(inputs.policy, weights=None)
+            item = await item_on(self._farm, search.testbed)
+            asked = (sizes, inputs.range.n, inputs.costs, policy, item)
+            told["warnings"].append(await calculate(expected_inside, *asked, limit_s=LONG_S))
+        return found | told
 
     async def check(self, question: SearchQuestion) -> Json:
         """What would be searched; raises UsageError for what cannot be."""
@@ -107,6 +124,7 @@ class SearchRequests:
             fix_sha=fix_sha,
             fix_patch=fix_patch,
             tunables=_tunables(question),
+            first_parent=question.first_parent or workflow.regression.first_parent,
             priority=question.priority,
         )
 

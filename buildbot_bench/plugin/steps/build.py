@@ -15,6 +15,7 @@ from buildbot_bench.core.build_log import BuildLog
 from buildbot_bench.core.patch import misfit, strip_level
 from buildbot_bench.core.variant import parse_recipe
 from buildbot_bench.core.wire import FailureKind
+from buildbot_bench.local.git import identity
 from buildbot_bench.plugin.artefacts.place import BLOCK_BYTES
 from buildbot_bench.plugin.buildbot_fixes.poller import GIT_CONFIG
 from buildbot_bench.plugin.buildbot_fixes.restartable import Restartable
@@ -26,6 +27,7 @@ from buildbot_bench.workflow.jobs import SandboxSettings
 REMOVES_LOCKS = ("find", ".git", "-name", "*.lock", "-type", "f", "-delete")
 # No history is read. A power cut leaves a symbolic reference empty, for git brings those later to
 # the disk; then it refuses all work.
+_MERGED_AT_S = 1_000_000_000  # what is built of a merge must not know when it was made
 READS_REFERENCES = ("--git-dir=.git", "rev-list", "--all", "--max-count=1")
 
 
@@ -88,6 +90,44 @@ class CheckoutFromMirror(ShellStep):
             reason = command.stderr.strip()[-300:] or "the checkout failed"
             await farm.change(image, reason=reason)
         return EXCEPTION
+
+
+class Merge(ShellStep):
+    """Merges what is checked out with other commits; the same ones make the same commit."""
+
+    name = "merge"
+
+    def __init__(self, **kwargs: Any) -> None:
+        env = {"LC_ALL": "C", **identity("bench", _MERGED_AT_S)}
+        super().__init__(env=env, workdir="build", hideStepIf=skipped, **kwargs)
+
+    async def work(self) -> int:
+        """Merge them in order; one that conflicts here makes the image untestable."""
+        image = await image_of(self)
+        shas = parse_recipe(image.variant).merged
+        if not shas:
+            return SKIPPED
+        for sha in shas:
+            if await self._git("cat-file", "-e", f"{sha}^{{commit}}") != 0:
+                await self._git("fetch", "--quiet", "--force", "origin")
+        for sha in shas:
+            status = await self._git(
+                "merge", "--quiet", "--no-ff", "--no-verify", "-m", "merged", sha
+            )
+            if status == 1 and await self._git("cat-file", "-e", f"{sha}^{{commit}}") == 0:
+                return await untestable(self, image, f"{sha[:12]} does not merge on this builder")
+            if status != 0:
+                return EXCEPTION
+        return SUCCESS
+
+    async def _git(self, *words: str) -> int | None:
+        """How a git ended; None when the build was stopped."""
+        command = await self.makeRemoteShellCommand(
+            command=["git", "-c", "core.hooksPath=/dev/null", *words]
+        )
+        await self.runCommand(command)
+        status: int | None = command.rc
+        return None if self.build.stopped_reason is not None else status
 
 
 def worker_path(digest: str) -> str:

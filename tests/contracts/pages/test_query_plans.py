@@ -22,6 +22,7 @@ ASKED_SELDOM: dict[str, dict[str, Any]] = {
     "failing_boots": BRANCH | SERIES | {"first_position": 3},
     "first_arrival": BRANCH,
     "first_of_newest_push": BRANCH,
+    "images_of_variants": {"variants": ["a" * 40], "repository": ""},
     "incidents_over": BRANCH | {"old_position": 1, "new_position": 9},
     "judgement_of_search": SERIES | {"search_id": 1},
     "last_boot_at": {"testbed": "apu"},
