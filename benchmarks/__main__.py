@@ -12,6 +12,7 @@ from benchmarks import (
     breakages,
     comparisons,
     factors,
+    figures,
     foreign,
     history,
     incident,
@@ -66,7 +67,7 @@ ALL: dict[str, tuple[str, Callable[[list[str]], int]]] = {
     "plots": ("the plots of what was found last", plots.main),
 }
 # They have options of their own.
-APART = {"foreign": foreign.main, "year": year.main}
+APART = {"figures": figures.main, "foreign": foreign.main, "year": year.main}
 SCALED = (
     "search",
     "worlds",
@@ -116,6 +117,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog="\n".join(f"{name:12s} {what}" for name, (what, _) in ALL.items())
         + "\n\n`python -m benchmarks foreign DIR...` judges series that others measured."
+        + "\n`make figures` runs those that docs/explanation/why-believe-it.md names."
         + "\n`python -m benchmarks.search --help`, `….judge`, `….why`, `….worlds.command` and"
         " `….sensitivity`\ntell of their own options",
     )

@@ -90,9 +90,12 @@ class Year(Past):
         return "2" if is_replaced and one.at_s >= self.began_s + REPLACED_AT * YEAR_S else "1"
 
     def effect(self, search: int) -> float:
-        """On each series one search finds a drop, and the next one that it is over."""
-        nth = (search - 1) // len(self.size.series)
-        return 1 / (1 + DROP) - 1 if nth % 2 else DROP
+        """On each series one search finds a drop, and the next one that it is over; the last, one.
+
+        So the mails that nobody wrote yet are of drops: those of what became better are withheld.
+        """
+        before_last = (self.size.ended - search) // len(self.size.series)
+        return 1 / (1 + DROP) - 1 if before_last % 2 else DROP
 
     def _is_younger(self, at_s: float, days: int) -> bool:
         return at_s > self.began_s + YEAR_S - (days + LATE_DAYS) * DAY_S

@@ -45,8 +45,9 @@ def test_a_generated_year_is_whole(url, tmp_path):
 
 def test_a_slow_page_is_told_of(capsys):
     notes = Notes()
-    notes.page("Lab", (1.9, 1.0))
+    notes.page("Lab", "idle", (1.9, 1.9), shown=True)
+    notes.page("Lab", "first cycle", (5.0, 5.0), shown=True)
     assert notes.wrong == []
-    notes.page("Lab", (2.1, 1.0))
-    assert "Lab: 2.10 s" in notes.wrong[0]
+    notes.page("Lab", "idle", (2.2, 2.1), shown=True)
+    assert "Lab: 2.20 s" in notes.wrong[0]
     assert capsys.readouterr().out.count("WRONG") == 1
