@@ -44,9 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _make(only: Sequence[str] | None, scratch: Path, *, quick: bool) -> int:
     chosen = _chosen(only)
-    commit = _git("rev-parse", "HEAD")
-    if not quick and _git("status", "--porcelain", "--untracked-files=no"):
-        raise UsageError("the tree has changes", hint="commit them: figures are of one commit")
+    commit = _commit(quick=quick)
     kept = scratch / (f"{commit}-quick" if quick else commit)
     page = PAGE.read_text(encoding="utf-8")
     failed = False
@@ -55,7 +53,7 @@ def _make(only: Sequence[str] | None, scratch: Path, *, quick: bool) -> int:
             print(f"{source.name} is not run: {source.why_not}", flush=True)
             continue
         try:
-            found, day = _run(source, kept, quick=quick)
+            found, day = _run(source, kept, commit, quick=quick)
         except InfraError as error:
             print(f"{source.name}: {error}", file=sys.stderr, flush=True)
             failed = True
@@ -75,7 +73,7 @@ def _chosen(only: Sequence[str] | None) -> list[FigureRow]:
     return [row for row in ROWS if only is None or row.source.name in only]
 
 
-def _run(source: Source, kept: Path, *, quick: bool) -> tuple[dict[str, Any], str]:
+def _run(source: Source, kept: Path, commit: str, *, quick: bool) -> tuple[dict[str, Any], str]:
     """What a source found, and on which day; it is run unless that is kept."""
     file = kept / f"{source.name}.json"
     if not file.exists():
@@ -91,11 +89,21 @@ def _run(source: Source, kept: Path, *, quick: bool) -> tuple[dict[str, Any], st
         found = source.gather(place)
         if len(found) < len(source.files):  # a status tells of targets that were missed, as well
             raise InfraError(f"it ended with {status} and wrote no figures", hint="see above")
+        if _commit(quick=quick) != commit:
+            raise UsageError("another commit came meanwhile", hint="go back to it, or begin anew")
         partial = file.with_suffix(".partial")
         partial.write_text(json.dumps({"day": f"{datetime.now(UTC):%Y-%m-%d}", "found": found}))
         partial.replace(file)
     told = json.loads(file.read_text(encoding="utf-8"))
     return told["found"], told["day"]
+
+
+def _commit(*, quick: bool) -> str:
+    """The commit that is measured, UsageError where the tree is not that; the page may differ."""
+    changed = _git("status", "--porcelain", "--untracked-files=no", "--", ".", f":!{PAGE}")
+    if changed and not quick:
+        raise UsageError("the tree has changes", hint="commit them: figures are of one commit")
+    return _git("rev-parse", "HEAD")
 
 
 def _git(*words: str) -> str:

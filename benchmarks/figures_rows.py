@@ -67,8 +67,8 @@ def error_of(values: Sequence[float]) -> float:
     return stdev(values) / len(values) ** 0.5 if len(values) > 1 else 0.0
 
 
-def mean_of(values: Sequence[float]) -> str:
-    """A mean with its standard error."""
+def _mean_of(rows: Sequence[Json], name: str) -> str:
+    values = [one[name] for one in rows]
     return f"{fmean(values):.1f} ± {error_of(values):.1f}"
 
 
@@ -150,12 +150,12 @@ def _library(found: Mapping[str, Json]) -> Figure:
     for one in found["commands"]:
         if one["case"] == "-3 %":
             ways.setdefault(one["way"], []).append(one)
-    wrong = {way: sum(_is_wrong(one) for one in those) for way, those in ways.items()}
-    runs = mean_of([one["runs"] for one in ways["ours"]])
-    others = "; ".join(
-        f"`{way}` {wrong[way]} of {len(those)}" for way, those in ways.items() if way != "ours"
-    )
-    text = f"{wrong['ours']} of {len(ways['ours'])} in {runs} runs; {others}"
+    wrong = {way: sum(map(_is_wrong, those)) for way, those in ways.items()}
+    text = f"{wrong['ours']} of {len(ways['ours'])} in {_mean_of(ways['ours'], 'runs')} runs"
+    if five := ways.get("git bisect run, 5"):
+        text += f"; `git bisect run` on five {wrong['git bisect run, 5']} of {len(five)}"
+    if other := ways.get("git_bayesect"):
+        text += f"; git_bayesect {wrong['git_bayesect']} in {_mean_of(other, 'runs')}"
     return Figure(text=text, missed=wrong["ours"] > 0)
 
 
@@ -245,6 +245,7 @@ WHY = Source(
     quick=("--runs", "1"),
     files=("why-embedded.json", "why-vm.json"),
 )
+BUSY_WHY = Source(name="why-busy", shown="why", why_not="it needs a machine that is so busy")
 CHAOS = Source(
     name="chaos",
     shown="make chaos",
@@ -293,6 +294,7 @@ ROWS = (
     FigureRow(question="`--local` on a machine", source=RECORDED, read=_busy),
     FigureRow(question="The same of perl", source=PERL),
     FigureRow(question="The report names the function", source=WHY, read=_functions),
+    FigureRow(question="The same at a load above 30", source=BUSY_WHY),
     FigureRow(question="Violations on", source=CHAOS, read=_violations),
     FigureRow(question="An idle cycle", source=LOAD, read=_idle),
     FigureRow(question="Minutes on a box", source=BOX),

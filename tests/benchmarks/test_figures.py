@@ -1,12 +1,13 @@
 """`make figures` writes what was measured into the page, and nothing else."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from benchmarks import figures
 from benchmarks.figures import PAGE, main, rewritten
-from benchmarks.figures_rows import CLEAN, FAINT, ROWS
+from benchmarks.figures_rows import CLEAN, FAINT, LOAD, ROWS
 from buildbot_bench.core.errors import UsageError
 
 WHEN = "2026-11-29, 0123abcd"
@@ -53,7 +54,12 @@ FOUND = {
         {"row": "IFLIB, four steps", "took_boots": 9 * nth, "boots": [5, 10]} for nth in (1, 2)
     ],
     "intervals": {"50 x ±.12 %": [66, 69]},
-    "commands": [library("ours", 5), library("ours", None), library("git bisect run, 5", 4)],
+    "commands": [
+        library("ours", 5),
+        library("ours", None),
+        library("git bisect run, 5", 4),
+        library("git_bayesect", 5),
+    ],
     "recorded": {"cpu": [{"wrong": False, "ended": True, "runs": runs} for runs in (280, 400)]},
     "why-embedded": [{"right": True}],
     "why-vm": [{"right": False}],
@@ -127,3 +133,13 @@ def test_a_tree_with_changes_is_refused(page, tmp_path, monkeypatch, capsys):
     assert "the tree has changes; commit them" in capsys.readouterr().err
     assert main(["--only", "nothing", f"--scratch={tmp_path}"]) == 1
     assert "there is no row 'nothing'" in capsys.readouterr().err
+
+
+def test_a_run_of_a_tree_that_changed_meanwhile_is_not_kept(page, tmp_path, monkeypatch, capsys):
+    source = replace(LOAD, words=("-c", "print()"), files=())
+    monkeypatch.setattr(figures, "ROWS", [replace(ROWS[-3], source=source)])
+    heads = iter((COMMIT, 40 * "b"))
+    monkeypatch.setattr(figures, "_git", lambda *words: "" if "status" in words else next(heads))
+    assert main([f"--scratch={tmp_path}"]) == 1
+    assert "another commit came meanwhile" in capsys.readouterr().err
+    assert list(tmp_path.rglob("*.json")) == []
