@@ -7,7 +7,7 @@ PYTEST = $(BIN)/python -m pytest -q
 FARMS = tests/e2e tests/contracts
 MACHINES = tests/vm tests/e2e tests/contracts
 
-.PHONY: help compiled demo farm test test-fast test-vm test-freebsd fuzz chaos load bench check size manual docs docs-links picture release release-test clean
+.PHONY: help compiled demo farm test test-fast test-vm test-freebsd fuzz chaos load bench figures check size manual docs docs-links picture release release-test clean
 
 help:
 	@echo "make demo    see a regression arrive as git commits and leave as a mail (some minutes)"
@@ -19,6 +19,7 @@ help:
 	@echo "make chaos   kill, cut and break a farm at work, and ask whether it is whole (OPTIONS=--help)"
 	@echo "make load    what the broker costs with 10 000 commits on 100 series (some minutes)"
 	@echo "make bench   how well and how cheaply it searches and judges (an hour or more)"
+	@echo "make figures what docs/explanation/why-believe-it.md tells, measured anew (a day; OPTIONS=--help)"
 	@echo "make check   ruff, mypy, import-linter, vulture and codespell"
 	@echo "make size    lines of the project: code, docstrings, imports, files"
 	@echo "make manual  manual pages and shell completions, from the commands' parsers"
@@ -67,6 +68,9 @@ load: $(VENV)/ready
 
 bench: $(VENV)/ready
 	$(BIN)/python -m benchmarks
+
+figures: $(VENV)/ready
+	$(BIN)/python -m benchmarks figures $(OPTIONS)
 
 check: $(VENV)/ready
 	$(BIN)/ruff check

@@ -12,6 +12,7 @@ from benchmarks import (
     breakages,
     comparisons,
     factors,
+    figures,
     foreign,
     history,
     incident,
@@ -20,7 +21,6 @@ from benchmarks import (
     load,
     loss,
     many_series,
-    pages,
     pauses,
     pipeline,
     plots,
@@ -31,6 +31,7 @@ from benchmarks import (
     sensitivity,
     suites,
     why,
+    year,
 )
 from benchmarks.commands import command as commands
 from benchmarks.recorded import command as recorded
@@ -61,10 +62,12 @@ ALL: dict[str, tuple[str, Callable[[list[str]], int]]] = {
     "why": ("how often a report names the function that got slower", lambda _: why.main()),
     "history": ("what a history of FreeBSD's size costs", lambda _: history.main()),
     "load": ("what a cycle costs on a farm of many labs", lambda _: load.main()),
-    "pages": ("how fast the pages of a long life open", lambda _: pages.main()),
+    "year": ("pages, mails, copies of a farm that lived a year", lambda _: year.main([])),
     "pauses": ("how long pages and the broker pause while all work", lambda _: pauses.main([])),
     "plots": ("the plots of what was found last", plots.main),
 }
+# They have options of their own.
+APART = {"figures": figures.main, "foreign": foreign.main, "year": year.main}
 SCALED = (
     "search",
     "worlds",
@@ -106,14 +109,15 @@ SEEDED = (
 def main(argv: Sequence[str] | None = None) -> int:
     """Run those that are named, or all, one after the other; 1 if any of them failed."""
     given = sys.argv[1:] if argv is None else argv
-    if given[:1] == ["foreign"]:
-        return foreign.main(given[1:])
+    if given and given[0] in APART:
+        return APART[given[0]](given[1:])
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog="\n".join(f"{name:12s} {what}" for name, (what, _) in ALL.items())
         + "\n\n`python -m benchmarks foreign DIR...` judges series that others measured."
+        + "\n`make figures` runs those that docs/explanation/why-believe-it.md names."
         + "\n`python -m benchmarks.search --help`, `….judge`, `….why`, `….worlds.command` and"
         " `….sensitivity`\ntell of their own options",
     )

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from benchmarks.progress import counted
+from benchmarks.progress import counted, keep
 from benchmarks.search_lab import Lab, World
 from benchmarks.search_runs import SEED, search
 from benchmarks.verdicts import of_mean
@@ -184,6 +184,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(argv)
     replicates = options.replicates or (10 if options.quick else 100)
     seeds = range(SEED + 500_000, SEED + 500_000 + replicates)
+    figures: dict[str, tuple[float, float]] = {}
     with ProcessPoolExecutor() as pool:
         print(f"three workloads, one culprit; {replicates} replicates, wanted <= {MOST_TIMES} x")
         print(f"{'case':32s} {'search':>14s} {'all three':>14s} {'times':>6s}  right")
@@ -193,6 +194,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             total = searched + [one.confirmed for one in done]
             times = total.mean() / searched.mean()
             right = sum(one.right for one in done)
+            figures[case.name] = (float(times), _error(total) / float(searched.mean()))
             verdict = of_mean(times, _error(total) / searched.mean(), MOST_TIMES)
             print(f"{case.name:32s} {_told(searched)} {_told(total)} {times:6.2f}  ", end="")
             print(f"{right}/{replicates} {verdict}", flush=True)
@@ -206,6 +208,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(
                 _standings(told, _all(pool, partial(confirmed, told), many, told.name)), flush=True
             )
+    keep("incident", figures)
     return 0
 
 

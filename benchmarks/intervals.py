@@ -12,7 +12,7 @@ from functools import partial
 from math import log1p
 from statistics import fmean
 
-from benchmarks.progress import counted
+from benchmarks.progress import counted, keep
 from benchmarks.scale import seeds_of
 from benchmarks.verdicts import Verdict, of_share
 from benchmarks.worlds.lab import Lab, World
@@ -71,12 +71,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Print each world's share of intervals that hold the truth; 1 if one misses what is wanted."""
     seeds = seeds_of(argv, "intervals", __doc__, usual=SEARCHES, quick=QUICK, first=SEED)
     worst = Verdict.REACHED
+    shares: dict[str, tuple[int, int]] = {}
     print(f"{'beside the step':16s} intervals  hold the truth  half width")
     with ProcessPoolExecutor() as pool:
         for name in _CREEPS:
             done = counted(pool.map(partial(intervals, name), seeds), len(seeds), name)
             found = [one for here in done for one in here]
             missed = sum(not one.holds for one in found)
+            shares[name] = (len(found) - missed, len(found))
             told_of = of_share(missed, len(found), 1 - LEAST)
             worst = told_of if told_of is Verdict.MISSED else worst
             print(
@@ -84,6 +86,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 f"  {fmean(one.half for one in found):9.2%}   ≥ {LEAST:.0%}: {told_of}",
                 flush=True,
             )
+    keep("intervals", shares)
     return 1 if worst is Verdict.MISSED else 0
 
 

@@ -30,6 +30,7 @@ from twisted.internet.threads import deferToThread
 
 from benchmarks.many_labs import Size, make_repositories, workflow
 from benchmarks.many_rows import fill
+from benchmarks.progress import keep
 from buildbot_bench.api.states import ProbeState
 from buildbot_bench.plugin.broker.scheduler import RECONCILE_S, Cycle
 from buildbot_bench.plugin.db.rows import NewCommit
@@ -48,7 +49,6 @@ IDLE_CYCLES = 7
 # The plan of a search takes less, but on a busy machine.
 PLAN_S = 3.0
 MOST_PLANNING = 20
-_OUT = Path(__file__).parent / "out"
 
 Figures = dict[str, float]
 T = TypeVar("T")
@@ -61,8 +61,7 @@ def main(argv: list[str] | None = None) -> int:
         _run(Path(argv[0]), Size(commits=int(argv[1]), searches=searches, ended=10 * searches))
         return 0
     found = [_apart(size) for size in SIZES]
-    _OUT.mkdir(exist_ok=True)
-    (_OUT / "load.json").write_text(json.dumps(found, indent=1) + "\n")
+    keep("load", found)
     print(f"{'':24}" + "".join(f"{size.commits:>9} commits" for size in SIZES) + "     goal")
     for name in found[0]:
         values = "".join(f"{figures[name]:>17.0f}" for figures in found)

@@ -17,7 +17,6 @@ from typing import Any
 import sqlalchemy as sa
 from buildbot.db.model import Model
 
-from benchmarks.long_life import START_S, Row
 from benchmarks.many_labs import FORK, STABLE, Size
 from buildbot_bench.core.branches import name_in_repository, repository_of
 from buildbot_bench.core.report.stated import NOTHING_STATED
@@ -33,6 +32,9 @@ from buildbot_bench.plugin.db.schema import (
     SEARCH,
 )
 
+Row = dict[str, Any]
+
+START_S = 1_700_000_000
 BOOTS = 2
 RANGE, CULPRIT = 128, 61  # of a search: its commits, and which of them it found
 _JUDGED_EACH = 50
@@ -45,7 +47,16 @@ class Past:
 
     began_s: float = START_S
     between_s: float = 60.0
-    log: str = ""
+
+    def log(self, one: Commit) -> str:
+        """What each boot of a commit said."""
+        del one
+        return ""
+
+    def is_built(self, number: int) -> bool:
+        """Whether a commit's artefact is there; else it was, and was dropped."""
+        del number
+        return True
 
     def kernel(self, number: int) -> tuple[str, int | None]:
         """The digest of a commit's artefact and its size, None where none is kept."""
@@ -162,7 +173,7 @@ def _image(one: Commit, past: Past) -> Row:
         "ordinal": 0,
         "position": one.position,
         "label": f"n{one.position}",
-        "state": "built",
+        "state": "built" if past.is_built(one.number) else "dropped",
         "digest": digest,
         "size": size,
         "branch": one.branch,
@@ -186,7 +197,7 @@ def _measure(connection: sa.Connection, commits: Sequence[Commit], size: Size, p
             probes.append(_probe(number, one, testbed, workload, **told))
             image = 1e6 * past.level(testbed, workload, one) * chance.gauss(1, 0.01)
             values = [image * chance.gauss(1, 0.008) for _ in range(BOOTS)]
-            boots += _iterations(probes[-1], values, past.log)
+            boots += _iterations(probes[-1], values, past.log(one))
         if len(probes) >= _CHUNK or one is commits[-1]:
             connection.execute(sa.insert(PROBE), probes)
             connection.execute(sa.insert(ITERATION), boots)
@@ -262,8 +273,12 @@ def _judge(connection: sa.Connection, commits: Sequence[Commit], size: Size) -> 
 
 
 def searched(size: Size, last: int, number: int) -> tuple[tuple[str, str], int]:
-    """The series of a search, by its number, and the new end of its range on a main of `last`."""
-    share = number * last // (2 * (size.ended + size.searches))
+    """The series of a search, by its number, and the new end of its range on a main of `last`.
+
+    They follow one another over the newer half of it.
+    """
+    searches = size.ended + size.searches
+    share = (searches - number) * last // (2 * searches)
     return size.series[number % len(size.series)], max(last - share, RANGE + 1)
 
 

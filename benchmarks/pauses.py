@@ -20,6 +20,7 @@ from pathlib import Path
 
 import httpx
 
+from benchmarks.progress import keep
 from tests.ports import free_port
 
 COMMITS, BATCH, BATCH_S = 2000, 100, 5.0
@@ -153,6 +154,8 @@ def _observe(home: Path, url: str, limit_s: float) -> int:
     hung = len(list((home / "farm" / "master" / "hangs").glob("*.txt")))
     print(", ".join([*(f"{number} {what}" for what, number in work.done.items()), f"{hung} hangs"]))
     print(pauses.table(), flush=True)
+    opened = sum(pauses.waits.get("page", Counter()).values())
+    keep("pauses", {"opened": opened, "longest_s": dict(pauses.longest), "hangs": hung})
     return int(max(pauses.longest["page"], pauses.longest["reactor"]) > GOAL_S or hung > 0)
 
 

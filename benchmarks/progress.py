@@ -1,9 +1,12 @@
-"""The progress of a benchmark: a count on a terminal, nothing in a file."""
+"""The progress of a benchmark, as a count on a terminal, and the file of its figures."""
 
+import json
 import sys
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import TypeVar
 
+OUT = Path(__file__).parent / "out"
 Item = TypeVar("Item")
 
 
@@ -18,3 +21,10 @@ def counted(items: Iterable[Item], total: int, what: str) -> Iterator[Item]:
     if shown:
         sys.stderr.write("\r\x1b[K")
         sys.stderr.flush()
+
+
+def keep(name: str, figures: object) -> None:
+    """Write a benchmark's figures as benchmarks/out/NAME.json."""
+    OUT.mkdir(exist_ok=True)
+    text = json.dumps(figures, indent=1)
+    (OUT / f"{name}.json").write_text(f"{text}\n", encoding="utf-8")

@@ -12,13 +12,14 @@ import random
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from math import exp
 from pathlib import Path
 from statistics import fmean, stdev
+from typing import Any
 
-from benchmarks.progress import counted
+from benchmarks.progress import counted, keep
 from benchmarks.recorded.record import RECORDING, Recording, read
 from buildbot_bench.core.evidence import SearchTerms
 from buildbot_bench.core.revision import Revision, RevisionRange
@@ -143,6 +144,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(f"the load average was {min(loads)} to {max(loads)}, {fmean(loads):.1f} on average\n")
     print("value   median     sd   searches  wrong  ended   runs ± se, nothing there  with 6 %")
     is_kept = True
+    figures: dict[str, list[dict[str, Any]]] = {}
     with ProcessPoolExecutor() as pool:
         for value in options.values.split():
             one = partial(
@@ -153,9 +155,11 @@ def main(argv: Sequence[str] | None = None) -> int:
                 recorded=recording.runs,
             )
             found = list(counted(pool.map(one, range(count)), count, "search"))
+            figures[value] = [asdict(one) for one in found]
             _line(value, [time_of(value, run) for run in recording.runs], found)
             if value == CPU and options.file == RECORDING:
                 is_kept = _wanted(found)
+    keep("recorded", figures)
     return 0 if is_kept else 1
 
 

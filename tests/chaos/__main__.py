@@ -19,7 +19,8 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from tests.chaos.ledger import table
+from benchmarks.progress import keep
+from tests.chaos.ledger import Ledger, table
 from tests.chaos.run import FAULTS, Plan, chaos
 from tests.databases import DATABASES, DEFAULT_POSTGRESQL, new_database
 
@@ -38,8 +39,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         faults=tuple(fault for fault in FAULTS if options.only in fault.name),
     )
     databases = DATABASES if options.database == "both" else (options.database,)
-    violated = [_violations(database, plan, options.dir) for database in databases]
-    return 1 if any(violated) else 0
+    ledgers = {database: _struck(database, plan, options.dir) for database in databases}
+    figures = {
+        database: {"kills": one.kills, "violations": len(one.violations)}
+        for database, one in ledgers.items()
+    }
+    keep("chaos", figures)
+    return 1 if any(one.violations for one in ledgers.values()) else 0
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -54,7 +60,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _violations(database: str, plan: Plan, directory: Path | None) -> int:
+def _struck(database: str, plan: Plan, directory: Path | None) -> Ledger:
     with tempfile.TemporaryDirectory(prefix="chaos-", ignore_cleanup_errors=True) as temporary:
         home = (directory or Path(temporary)).resolve() / database
         home.mkdir(parents=True)
@@ -67,7 +73,7 @@ def _violations(database: str, plan: Plan, directory: Path | None) -> int:
     for violation in ledger.violations:
         print(f"* {violation}")
     print(f"again: make chaos OPTIONS='--seed {plan.seed} --database {database}'", flush=True)
-    return len(ledger.violations)
+    return ledger
 
 
 @contextmanager

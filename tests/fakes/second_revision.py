@@ -27,13 +27,18 @@ def upgrade():
 """
 
 
+def write_revision(directory: Path) -> None:
+    """Write its module into a directory, be it that of a release's revisions."""
+    before = ScriptDirectory.from_config(sql._config()).get_current_head()
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / f"{NAME}.py").write_text(_TEXT.format(name=NAME, before=before))
+
+
 @contextmanager
 def second_revision(directory: Path) -> Iterator[None]:
     """Let this process have the revision meanwhile, as if a later release brought it."""
     plain = sql._config
-    before = ScriptDirectory.from_config(plain()).get_current_head()
-    directory.mkdir(parents=True, exist_ok=True)
-    (directory / f"{NAME}.py").write_text(_TEXT.format(name=NAME, before=before))
+    write_revision(directory)
 
     def later():
         config = plain()
