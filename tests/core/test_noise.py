@@ -86,13 +86,13 @@ def test_luck_that_stays_for_some_builds_is_learnt_and_means_scatter_as_stated(
     assert math.sqrt(split.variance) == pytest.approx(np.std(differences), rel=0.35)
 
 
-@pytest.mark.parametrize("steps", [(-0.03,), (0.3, -0.15)])
+@pytest.mark.parametrize("steps", [(0.6, -0.12), (0.6, -0.12, 0.3)])
 def test_changes_of_level_in_a_short_history_are_no_luck_that_stays(
     steps: tuple[float, ...],
 ) -> None:
-    logs = np.random.default_rng(4).normal(0, 0.003, 10 * (1 + len(steps)))
+    logs = np.random.default_rng(2).normal(0, 0.016, 12 * (1 + len(steps)))
     for number, step in enumerate(steps, start=1):
-        logs[10 * number :] += step
+        logs[12 * number :] += step
     assert learn([sample(at, 1e6 * np.exp(log)) for at, log in enumerate(logs)]).alike < 0.3
 
 
