@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
 
+from buildbot_bench.core.model import constants
 from buildbot_bench.core.model.noise import MIN_SIGMA
 
 Floats = NDArray[np.float64]
@@ -89,19 +90,25 @@ def bounded_run_spread(run: Spread, images: Sequence[Floats], step: float = 0.0)
     return Spread(sigma=sigma, df=run.df + df)
 
 
-def build_spread(images: Sequence[Floats], sigma_run: float) -> Spread:
-    """The spread between neighbouring images beyond what their boots explain.
+def build_spread(images: Sequence[Floats], sigma_run: float, apart: int = 1) -> Spread:
+    """The spread between images so many places apart beyond what their boots explain.
 
     Where boots explain nearly all of it, a build noise below the standard error of the variance,
     v·√(2/df), would have been overlooked: it is assumed to be that, but no more than run noise.
+    Beyond neighbours, changes of level are left out: differences that are no luck, and one change.
     """
-    if len(images) < _NEIGHBOURS:
+    if len(images) < 2 * apart:
         return Spread()
-    steps = np.diff([robust_level(logs.tolist(), sigma_run) for logs in images])
-    explained = np.array([sigma_run**2 * (1 / a.size + 1 / b.size) for a, b in pairwise(images)])
+    levels = np.array([robust_level(logs.tolist(), sigma_run) for logs in images])
+    boots = sigma_run**2 / np.array([logs.size for logs in images])
+    steps, explained = levels[apart:] - levels[:-apart], boots[apart:] + boots[:-apart]
+    if apart > 1:
+        no_luck = int(np.sum(np.abs(steps) >= math.log1p(constants.BEYOND_LAYOUT)))
+        usual = np.argsort(np.abs(steps))[: len(steps) - max(no_luck, apart - 1)]
+        steps, explained = steps[usual], explained[usual]
     variance, df = _huber_scale(steps, explained, 2.0) ** 2, len(steps) * _SHARED
-    boots = float(np.median(explained)) / 2
-    overlooked = min((variance + boots) * math.sqrt(2 / df), boots)
+    explains = float(np.median(explained)) / 2
+    overlooked = min((variance + explains) * math.sqrt(2 / df), explains)
     return Spread(sigma=math.sqrt(max(variance, overlooked)), df=df)
 
 
