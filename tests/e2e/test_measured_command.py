@@ -28,6 +28,7 @@ pytestmark = [
 ]
 
 PATIENCE_S = 240.0
+_VERDICTS = "SELECT verdict FROM bench_judgement WHERE verdict IS NOT NULL"
 FIRST, CULPRIT, SLOWS_ONE, LAST = 700000, 700002, 700003, 700004
 VALUES, SLOWED = 300, "BM_parse<37>/512"
 UNIT = "instructions"
@@ -180,7 +181,7 @@ def test_the_culprit_is_mailed_in_the_unit_of_the_command(scene: Scene) -> None:
 def test_the_verdict_and_the_search_are_told_of_runs(scene: Scene) -> None:
     farm = scene.farm
     scene.inbox.wait_for(farm, f"r{CULPRIT}", PATIENCE_S)
-    reasons = [row["verdict"] for row in farm.rows("SELECT verdict FROM bench_judgement")]
+    reasons = [row["verdict"] for row in farm.rows(_VERDICTS)]
     assert any("Fresh runs of both sides show it" in reason for reason in reasons)
     assert not any(OF_KERNELS.search(reason) for reason in reasons)
     (search,) = farm.get("searches")["searches"]

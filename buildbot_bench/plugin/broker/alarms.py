@@ -150,6 +150,7 @@ async def _move(farm: Farm, search: SearchRow, alarm: RaisedAlarm) -> SearchRow 
         **shared(NewSearch, alarm),
         min_effect=farm.workflow.min_effect_on(alarm.testbed),
         forecast=None,
+        inside=None,
     )
     if moved is not None:
         probes = await farm.store.probes_of_search(search.id)

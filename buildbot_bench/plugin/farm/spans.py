@@ -14,6 +14,9 @@ from buildbot_bench.local.revisions import Revisions
 
 # To merge each commit of a large branch takes git seconds; a search asks in every cycle.
 _KEPT = 64
+# The first time it holds up the broker's cycle.
+MOST_INSIDE = 1000
+"""A merge of more commits counts as one commit."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -74,8 +77,9 @@ def spans_inside(
 
 
 def sizes_of_merges(mirror: Path, between: RevisionRange) -> tuple[int, ...]:
-    """How many commits each merge of a range brought, along first parents."""
-    return tuple(Merges(revisions=_revisions(mirror)).sizes(between).values())
+    """How many commits each merge brought into which a search of the range would go."""
+    sizes = Merges(revisions=_revisions(mirror)).sizes(between).values()
+    return tuple(size for size in sizes if size <= MOST_INSIDE)
 
 
 def _revisions(mirror: Path) -> Revisions:
@@ -86,6 +90,8 @@ def _revisions(mirror: Path) -> Revisions:
 def _inside(mirror: Path, before: Built, merge: Built) -> Span | None:
     revisions = _revisions(mirror)
     ends = before.shown, merge.shown
+    if not sizes_of_merges(mirror, RevisionRange(revisions=ends)):
+        return None
     brought = Merges(revisions=revisions).brought(before.made, merge.made, shown=ends)
     if brought is None:
         return None

@@ -27,8 +27,8 @@ from buildbot_bench.workflow.jobs import SandboxSettings
 REMOVES_LOCKS = ("find", ".git", "-name", "*.lock", "-type", "f", "-delete")
 # No history is read. A power cut leaves a symbolic reference empty, for git brings those later to
 # the disk; then it refuses all work.
-_MERGED_AT_S = 1_000_000_000  # what is built of a merge must not know when it was made
 READS_REFERENCES = ("--git-dir=.git", "rev-list", "--all", "--max-count=1")
+_MERGED_AT_S = 1_000_000_000  # what is built of a merge must not know when it was made
 
 
 class Checkout(Restartable, Git):
