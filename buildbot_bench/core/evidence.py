@@ -26,7 +26,7 @@ class BuiltImage(Protocol):
         """The digest of what was built."""
 
 
-class KnownImage(Protocol):
+class KnownImage(BuiltImage, Protocol):
     """One build of a variant of a revision, by the number of its keeper.
 
     `ordinal` counts the builds of a variant from 0; `kernel` tells by what it does what was built,
@@ -40,14 +40,6 @@ class KnownImage(Protocol):
     @property
     def variant(self) -> str:
         """What is built."""
-
-    @property
-    def ordinal(self) -> int:
-        """Which build of it."""
-
-    @property
-    def kernel(self) -> str | None:
-        """The digest of what was built."""
 
     @property
     def build_s(self) -> float | None:
@@ -187,10 +179,7 @@ def usual_build_s(images: Iterable[KnownImage], assumed: float) -> float:
 
 
 def _assumed(min_effect: float) -> Prior:
-    """What to expect of a testbed that was never seen: not more noise than what is asked of it.
-
-    It tells how long a search may take; the first iterations then tell what the noise is.
-    """
+    """What to expect of a testbed that was never seen: not more noise than what is asked of it."""
     return replace(
         ARCHIVE,
         sigma_run=min(ARCHIVE.sigma_run, min_effect),

@@ -36,11 +36,7 @@ def wired(named: Mapping[Metric, float]) -> list[list[Any]]:
 
 
 def heard(told: Any) -> dict[Metric, float]:
-    """Read what `wired` wrote, from a lab that may say anything; what is no number is NaN.
-
-    Raises:
-        InfraError: There are more than MOST_VALUES, or one is no named value.
-    """
+    """Read what `wired` wrote, from a lab that may say anything; what is no number is NaN."""
     if not isinstance(told, list):
         raise InfraError(f"not the named values of a run: {quoted(told)}")
     if len(told) > MOST_VALUES:

@@ -12,7 +12,7 @@ import hashlib
 import re
 from collections.abc import Iterable
 
-from buildbot_bench.core.elf import NOBITS, Section, sections
+from buildbot_bench.core.elf import NOBITS, sections
 
 _BUILD_DEPENDENT = re.compile(
     rb"""
@@ -52,7 +52,9 @@ def neutralise(data: bytes) -> bytes:
         if section.name in _IDENTITIES:
             neutral[section.span] = bytes(section.span.stop - section.span.start)
         elif section.is_loaded and not section.is_code and section.kind != NOBITS:
-            neutral[section.span] = _BUILD_DEPENDENT.sub(_blot, data[section.span])
+            neutral[section.span] = _BUILD_DEPENDENT.sub(
+                lambda found: bytes(len(found[0])), data[section.span]
+            )
     for section in found:  # a damaged file may have code within data
         if section.is_code:
             neutral[section.span] = data[section.span]
@@ -72,7 +74,8 @@ def neutral_digest(data: bytes) -> str:
     digest = hashlib.sha256(data[4:8] + data[16:24])  # the class of machine
     for section in found:
         if not _UNREAD.match(section.name):
-            digest.update(_heading(section))
+            heading = section.kind, section.flags, section.address, section.size, section.name
+            digest.update(repr(heading).encode())
             digest.update(neutral[section.span])
     return digest.hexdigest()
 
@@ -85,12 +88,3 @@ def digest_of_files(digests: Iterable[tuple[str, str]]) -> str:
     counted = sorted((name, digest) for name, digest in digests if not name.endswith(".debug"))
     text = "".join(f"{digest} {name}\n" for name, digest in counted)
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
-
-
-def _heading(section: Section) -> bytes:
-    header = (section.kind, section.flags, section.address, section.size, section.name)
-    return repr(header).encode()
-
-
-def _blot(match: re.Match[bytes]) -> bytes:
-    return bytes(len(match[0]))

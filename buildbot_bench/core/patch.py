@@ -54,8 +54,7 @@ def check_patch(body: bytes, name: str) -> None:
 def read_diff(text: str, *, contents: bool = True) -> list[PatchedFile]:
     """The files of a unified diff that have hunks; without `contents`, their hunks have no lines.
 
-    Raises:
-        UsageError: A hunk is not as long as its header says, or belongs to no file.
+    Raises UsageError for a hunk that is not as long as its header says, or belongs to no file.
     """
     lines = (line for line in StringIO(text) if line[0] in _DIFF)
     try:

@@ -161,8 +161,7 @@ def image_levels(side: SideBoots, sigma_run: float) -> Levels:
 def difference(base: SideBoots, new: SideBoots, noise: Noise, *, layout: bool = True) -> Difference:
     """The posterior of how far `new` lies above `base`; each has a positive value at least.
 
-    Without `layout` both sides share their images, or layout moves nothing: boots alone tell.
-    Values that are not positive are passed over.
+    Without `layout` boots alone tell. Values that are not positive are passed over.
     """
     sigma_run, df_run = run_noise((base, new), noise)
     nodes = noise_nodes(noise, df_run, layout=layout)

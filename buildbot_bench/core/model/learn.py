@@ -129,10 +129,7 @@ def learn(history: Sequence[Sample], *, prior: Prior | None = None) -> Noise:
 def _between_images(
     images: Sequence[PlacedImage], sigma_run: float, prior: Prior
 ) -> tuple[Spread, ImageLuck]:
-    """The build noise of those images that do not lie far off, and how many do.
-
-    Each depends on the other, so both are estimated in turns.
-    """
+    """The build noise of those images that are not far off, and how many are, each by the other."""
     near = list(images)
     for _ in range(_TURNS):
         build = build_spread([image.logs for image in near], sigma_run)
@@ -175,8 +172,7 @@ def is_build_noise_learnt(noise: Noise) -> bool:
 def auto_iterations(noise: Noise, *, fresh: int = 5) -> int:
     """How many boots a new kernel gets under `iterations: auto`.
 
-    One, when history tells what noise to expect; else as many as a report's t-test needs, so
-    that the first kernels teach the noise while they are measured.
+    One where history tells the noise; else as many as a report's t-test needs, which teach it.
     """
     return fresh if noise.assumed or noise.bimodal is not None else 1
 
