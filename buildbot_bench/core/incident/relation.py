@@ -102,8 +102,7 @@ def is_worth_moving(*, here: float, there: float, spent_s: float, commits: int) 
 class LevelReturn:
     """The level that was measured later against the level before the regression.
 
-    `difference` is a fraction of the level before, signed as the metric is: +0.01 is one percent
-    more. `back` says whether the regression is over.
+    `difference` is a fraction of the level before, signed as the metric is; `back`: it is over.
     """
 
     difference: float
