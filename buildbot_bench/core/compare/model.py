@@ -1,6 +1,5 @@
 """The report of a comparison as frozen dataclasses, with all text cleaned by `one_line`."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -144,22 +143,19 @@ class VariantChange:
     @in_json
     def effect(self) -> Figure | None:
         """By what fraction of the base's mean the variant differs."""
-        found = self.comparison
-        if found is None or not math.isfinite(found.difference_percent):
-            return None
-        return found.difference_percent / 100
+        return self._relative[0]
 
     @property
     @in_json
     def low(self) -> Figure | None:
         """The interval's lower end."""
-        return None if self.effect is None else self.effect - self._error
+        return self._relative[1]
 
     @property
     @in_json
     def high(self) -> Figure | None:
         """The interval's upper end."""
-        return None if self.effect is None else self.effect + self._error
+        return self._relative[2]
 
     @property
     @in_json
@@ -168,8 +164,8 @@ class VariantChange:
         return None if self.comparison is None else self.comparison.p_value
 
     @property
-    def _error(self) -> float:
-        return 0.0 if self.comparison is None else abs(self.comparison.error_percent) / 100
+    def _relative(self) -> tuple[float, float, float] | tuple[None, None, None]:
+        return (self.comparison and self.comparison.relative) or (None, None, None)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -3,12 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from textwrap import TextWrapper
 
-from buildbot_bench.core.compare.model import (
-    ComparisonReport,
-    SeriesReport,
-    VariantChange,
-    Verdict,
-)
+from buildbot_bench.core.compare.model import ComparisonReport, SeriesReport, VariantChange, Verdict
 from buildbot_bench.core.compare.suite import changed_rows, in_columns, rest, sentences
 from buildbot_bench.core.compare.verdict import (
     Better,
@@ -71,7 +66,8 @@ def markdown(report: ComparisonReport) -> str:
         lines += [report.detail, ""]
     if rows := table(report, _code):
         rows = (rows[0], ("---",) * len(rows[0]), *rows[1:])
-        lines += ["| " + " | ".join(map(_cell, row)) + " |" for row in rows]
+        cells = ([cell.replace("|", "\\|") for cell in row] for row in rows)
+        lines += [f"| {' | '.join(row)} |" for row in cells]
     if report.left_out is not None:
         lines += [
             "",
@@ -89,8 +85,7 @@ def table(
 ) -> tuple[tuple[str, ...], ...]:
     """The one table: its headings, and a row for each new variant of each series.
 
-    Of a suite a row for each value that changed, whose name `named` writes. It is empty where there
-    is nothing to show.
+    Of a suite: each value that changed, as `named` writes it; empty where nothing is to be shown.
     """
     if report.left_out is not None:
         return changed_rows(report, named)
@@ -137,7 +132,6 @@ def factor_lines(report: ComparisonReport) -> Iterator[str]:
 
 
 def _legend(report: ComparisonReport) -> list[str]:
-    """What each variant is, where its label does not say so."""
     return [
         f"{variant.label} is {variant.variant}"
         for variant in report.variants
@@ -234,10 +228,6 @@ def _flame_graphs(series: SeriesReport) -> list[tuple[str, str]]:
 def _code(name: str) -> str:
     """A name that somebody else chose, as Markdown shows it and does nothing else with it."""
     return f"`{name.replace('`', chr(39))}`"
-
-
-def _cell(value: str) -> str:
-    return value.replace("|", "\\|")
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> str:

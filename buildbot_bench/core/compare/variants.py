@@ -131,10 +131,7 @@ BootT = TypeVar("BootT", bound=InEpoch)
 
 
 def of_newest_epoch(boots: Sequence[BootT]) -> tuple[list[BootT], list[BootT]]:
-    """The boots of the epoch in which the last one was measured, and all others.
-
-    `boots` are in the order measured.
-    """
+    """The boots of the epoch in which the last one was measured, and all others."""
     newest = boots[-1].epoch if boots else ""
     return (
         [boot for boot in boots if boot.epoch == newest],
