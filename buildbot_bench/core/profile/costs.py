@@ -31,8 +31,7 @@ class Priced:
 class CostChange(FunctionChange):
     """A function's own cost per packet.
 
-    `callers`, the nearest first, are those of the calls that carry most of the change; none where
-    no caller does.
+    `callers`, nearest first, are those of the calls that carry most of the change, if any do.
     """
 
     callers: tuple[str, ...] = ()
