@@ -101,9 +101,6 @@ def _tell_changes(axes: Axes, groups: Sequence[BoxGroup]) -> None:
             )
 
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 _ALL_WIDTHS = 0.72  # of the boxes of one workload; the rest of the way to the next one is air
 # Okabe and Ito's, the base's and the new one's first; hatched when they begin anew.
 _COLOURS = (OLD, NEW, "#009e73", BAND, "#e69f00", "#cc79a7", "#f0e442", MUTED)
