@@ -118,10 +118,7 @@ def action_of(options: argparse.Namespace, *actions: str) -> str:
 
 
 def farm_access(options: argparse.Namespace, environ: Mapping[str, str], action: str) -> FarmAccess:
-    """What options and the environment say of the farm; raises UsageError for what is no farm.
-
-    What is to `start` might be meant for this repository.
-    """
+    """What options and the environment say of the farm; what is to `start` may be meant here."""
     named = options.farm or environ.get("BENCH_FARM")
     here = Path.cwd()
     is_repository = any((place / ".git").exists() for place in (here, *here.parents))

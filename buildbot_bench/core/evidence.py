@@ -112,10 +112,7 @@ def is_alike(image: BuiltImage, first: BuiltImage) -> bool:
 
 
 def usable_image(wanted: Measure, images: Sequence[KnownImage], samples: Iterable[Sample]) -> int:
-    """The build that a plan means: in place of one that cannot be made it is the next.
-
-    `images` are those of the position, `samples` have positions as the plan has.
-    """
+    """The build that a plan means at a position; in place of one that cannot be made the next."""
     broken = {image.ordinal for image in images if image.is_untestable}
     measured = {s.image for s in samples if s.position == wanted.position and s.values}
     if wanted.image not in broken:

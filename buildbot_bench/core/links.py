@@ -97,10 +97,7 @@ def check_template(template: str, name: str) -> str:
 
 
 def links_of(repository_url: str, *, stated: Links = NO_LINKS, reviews: str = "") -> Links:
-    """The templates of a repository: those of `stated`, and what its URL tells of the others.
-
-    `reviews` is the URL of the Phabricator where it is reviewed, empty when nobody states it.
-    """
+    """A repository's templates: `stated` ones, what its URL tells, and `reviews`, Phabricator's."""
     found = _found(repository_url)
     if reviews:
         found = replace(found, review_url=f"{reviews.rstrip('/')}/{{review}}")

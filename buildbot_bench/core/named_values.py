@@ -1,7 +1,4 @@
-"""The named values of one run: on the wire, packed for a table, and the one value that is judged.
-
-Standard library only: the lab imports it.
-"""
+"""The named values of one run: on the wire, packed for a table, and the one that is judged."""
 
 import gzip
 import hashlib

@@ -42,10 +42,7 @@ _UNREAD = re.compile(rb"\.z?debug|\.rela?\.z?debug|\.comment|\.gnu_debuglink|\.S
 
 
 def neutralise(data: bytes) -> bytes:
-    """The same file with NUL in place of what its build tells of itself; as long as it was.
-
-    Code is left as it is, and so are bytes that are no whole ELF file.
-    """
+    """The same file, as long, with NUL for what its build tells of itself; code stays as it is."""
     found = sections(data)
     neutral = bytearray(data)
     for section in found:
@@ -81,10 +78,7 @@ def neutral_digest(data: bytes) -> str:
 
 
 def digest_of_files(digests: Iterable[tuple[str, str]]) -> str:
-    """One digest for the (name, neutral digest) of a kernel and its modules, in any order.
-
-    What is for a debugger (`kernel.debug`) does not count: nothing of it runs.
-    """
+    """One digest for (name, neutral digest) of a kernel and its modules, but debuggers' files."""
     counted = sorted((name, digest) for name, digest in digests if not name.endswith(".debug"))
     text = "".join(f"{digest} {name}\n" for name, digest in counted)
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()

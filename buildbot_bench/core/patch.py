@@ -65,10 +65,7 @@ def read_diff(text: str, *, contents: bool = True) -> list[PatchedFile]:
 
 
 def strip_level(body: str) -> int:
-    """How many leading directories of its paths are not the tree's: 1 for git's a/ and b/, else 0.
-
-    Reviews of the Subversion era name the files as they are. Of a damaged patch it is git's 1.
-    """
+    """How many leading directories are not the tree's: 1 for git's a/ and b/, or damage; else 0."""
     try:
         return _strip_level(read_diff(body, contents=False))
     except UsageError:

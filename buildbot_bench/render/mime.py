@@ -17,10 +17,7 @@ from buildbot_bench.core.legible import one_line, quoted
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Picture:
-    """A PNG, the name by which the HTML finds it, and what it shows in words.
-
-    `name` is letters, digits and signs of a file's name; `alternative` is for who sees no picture.
-    """
+    """A PNG, the file's name by which HTML finds it, and what it shows, for who sees no picture."""
 
     name: str
     png: bytes

@@ -46,10 +46,7 @@ def compose_comparison(
     url: str = "",
     left_out: Mapping[str, str] | None = None,
 ) -> ComparisonReport:
-    """The report of what was measured; of the variants the base is the first.
-
-    With `left_out` the series are the values of a suite, and these the others.
-    """
+    """The report of what was measured, the base first; with `left_out` the values of a suite."""
     shown = tuple(
         ComparedVariant(label=one_line(variant.label), variant=one_line(variant.variant))
         for variant in variants

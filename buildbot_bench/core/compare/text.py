@@ -27,10 +27,7 @@ _FILL = TextWrapper(width=80, break_long_words=False, break_on_hyphens=False).fi
 
 
 def text(report: ComparisonReport) -> str:
-    """The answer of bench-compare: a headline, one table, and ministat's blocks for each series.
-
-    Of a suite its outcome, one table of what changed, and what of the rest is to be said.
-    """
+    """The answer of bench-compare: headline, table, and each series' blocks, or a suite's rest."""
     if report.left_out is not None:
         rows = in_columns(table(report))
         parts = ["\n".join(map(_FILL, sentences(report))), *([_aligned(rows)] if rows else [])]

@@ -86,10 +86,7 @@ def _shown(variant: str) -> str:
 
 
 def same_as(built: Sequence[Hashable | None]) -> dict[int, int]:
-    """By the places of variants that came out as one before them, the place of that one.
-
-    `built` tells what each came out as; None where that is not known, or does not matter.
-    """
+    """By the places of variants that came out as one before them, its place; None tells nothing."""
     first: dict[Hashable, int] = {}
     same: dict[int, int] = {}
     for place, one in enumerate(built):
@@ -165,10 +162,7 @@ _NONE = "none"
 def recorded_boots(
     boots: Iterable[tuple[int, Mapping[str, Any]]], variants: int
 ) -> tuple[str, ...]:
-    """How the boots of each variant were dealt, as its last one says; empty if none was recorded.
-
-    `boots` are places of variants with the facts of a boot, in the order measured.
-    """
+    """How boots of variants (place, facts) were dealt, as the last of each says; else empty."""
     told = [_NONE] * variants
     for place, facts in boots:
         if RECORDED_BOOTS in facts:

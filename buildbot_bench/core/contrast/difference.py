@@ -134,10 +134,7 @@ class Difference:
 
 
 def run_noise(sides: Sequence[SideBoots], noise: Noise) -> tuple[float, float]:
-    """The standard deviation of boots of one image and its degrees of freedom: learnt and seen.
-
-    A boot further than three run noises from its image's median counts as that far.
-    """
+    """The deviation of boots of one image, far ones drawn in, with its degrees of freedom."""
     squares, df = noise.df_run * noise.sigma_run**2, noise.df_run
     for boots in (logs for side in sides for logs in _logs(side).values()):
         drawn = [min(max(log, low), high) for low, high in [_reach(boots, noise)] for log in boots]

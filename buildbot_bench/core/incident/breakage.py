@@ -262,10 +262,7 @@ def _unproved(known: _Known, old: int, new: int) -> Measure | Breakage | None:
 
 
 def broken_tip(trials: Iterable[Trial]) -> BrokenTip | None:
-    """Whether the newest commits that were tried fail, so many in a row, and something worked.
-
-    Positions are a branch's. What said nothing, and what could not be tried, is passed over.
-    """
+    """Whether the newest commits that say something fail, TIP_ROW in a row, and one worked."""
     works, broken = _told(trials)
     last = sorted(works | broken)[-TIP_ROW:]
     if not works or len(last) < TIP_ROW or works & set(last):

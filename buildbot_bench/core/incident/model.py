@@ -59,10 +59,7 @@ MOST_LOSSES = 3
 
 
 class Ending(StrEnum):
-    """What a search for a breakage came to.
-
-    `unproven`: the old end does not work any more either.
-    """
+    """What a search for a breakage came to; `unproven`: the old end does not work either."""
 
     BROKEN = "broken"
     MENDED = "mended"  # the new end works

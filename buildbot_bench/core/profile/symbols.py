@@ -155,10 +155,7 @@ def compare_symbols(
 def share_change(
     name: str, *, old: tuple[int, int], new: tuple[int, int], cost: float = 1.0
 ) -> ShareChange:
-    """The change of one share, each side given as its samples and all busy ones.
-
-    The new share is multiplied by `cost`: both are then shares of the old side's whole.
-    """
+    """The change of a share, (samples, all busy ones); the new one is multiplied by `cost`."""
     (old_share, old_variance), (new_share, new_variance) = _proportion(*old), _proportion(*new)
     return ShareChange(
         name=name,

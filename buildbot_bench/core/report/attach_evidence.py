@@ -167,10 +167,7 @@ def _with_left(report: Report, stages: Sequence[SearchStage]) -> tuple[ProbeReco
 def _describe_prior(
     prior: CommitPrior | None, setting: Setting, suspects: Mapping[int, str]
 ) -> Touched | None:
-    """The sentences on a prior; None without one, and where there is one commit to choose from.
-
-    `suspects` are the labels of the headline's suspects by their positions in the range.
-    """
+    """The sentences on a prior where commits compete; `suspects` are labels by position."""
     if prior is None or len(prior.touches) <= 1:
         return None
     suspect, label = None, ""

@@ -101,10 +101,7 @@ def _at(images: Sequence[ImageRecord], positions: Iterable[int]) -> Iterator[Ima
 
 
 def _facts(images: Iterable[ImageRecord]) -> dict[str, str]:
-    """Each fact's name with its value; with all of them when the boots do not agree.
-
-    What names the kernel itself is left out: it differs wherever the kernel does.
-    """
+    """Each fact's name with its value, or all where boots do not agree; none of the kernel."""
     found: dict[str, set[str]] = {}
     for image in images:
         for name, value in image.facts:

@@ -78,10 +78,7 @@ def make_checks(here: StepContext) -> Iterator[Check]:
 
 
 def _ends_proved(here: StepContext) -> Found:
-    """Whether both sides of the step were measured often enough, and differ.
-
-    They do so by Student's t; of what is counted, so that two values are enough, by lying apart.
-    """
+    """Whether both sides were measured often enough, and differ by Student's t, or lie apart."""
     held = here.step.contrast
     old, new = held.old.values, held.new.values
     summary = f"Both sides were measured: {_boots(held, here.item)}."

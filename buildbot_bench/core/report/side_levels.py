@@ -38,10 +38,7 @@ class MeasuredValues:
 
 @dataclass(frozen=True, kw_only=True)
 class MeasuredSide:
-    """One side of a step, and its level: the mean over images of the means over their boots.
-
-    `level` is in the unit of the values, None where there is no value.
-    """
+    """A side and its level (None without values): the mean over images of means over boots."""
 
     side: Side
     level: float | None

@@ -83,10 +83,7 @@ class Why:
 def explain(
     known: Captures, *, metric: Metric = PPS, levels: tuple[float, float] | None = None
 ) -> Why:
-    """What two captures say, those functions first whose cost or share changed most.
-
-    `levels` are the measured levels of both sides in the metric's unit, None where unknown.
-    """
+    """What two captures say, most changed first; `levels` of both sides are the metric's."""
     if known.missing or known.old is None or known.new is None:
         return Why(missing=one_line(known.missing or "one side has no capture"))
     old, new = known.old, known.new

@@ -129,10 +129,7 @@ def medians(
     title: str,
     form: Format = Format.PNG,
 ) -> bytes:
-    """The picture of the groups, left to right, as netbenches draws them; of at most 32 images.
-
-    At least one value must be there. The axis begins at 0, for a box's height is its value.
-    """
+    """The groups as netbenches draws them, from 0, of at most 32 images and at least one value."""
     boxes = len(groups) * len(images)
     width_in = min(7.6 + _BOX_IN * max(boxes - _COMFORTABLE, 0), 15.2)
     names = [one_line(image, columns=_NAME_COLUMNS) for image in images]
