@@ -17,8 +17,7 @@ from statistics import fmean, median
 import numpy as np
 from scipy.special import stdtrit
 
-from buildbot_bench.core.compare.factor_answer import FactorAnswer, Interaction, SimpleEffect
-from buildbot_bench.core.compare.model import SeriesValues
+from buildbot_bench.core.compare.model import FactorAnswer, Interaction, SeriesValues, SimpleEffect
 from buildbot_bench.core.factor_cells import cell_label, cell_of, design_of
 from buildbot_bench.core.figures import fine_percent, size
 from buildbot_bench.core.model.learn import learn
