@@ -32,7 +32,7 @@ class RetentionPolicy:
 def expired(stored: Sequence[Stored], policy: RetentionPolicy, now_s: float) -> tuple[Stored, ...]:
     """What is to be deleted, oldest first: what is too old, then as much as there is too much.
 
-    What is needed, or younger than LEAST_AGE_S, stays whatever its age and size.
+    What is needed, or younger than LEAST_AGE_S, stays however old or large.
     """
     left = sum(one.size for one in stored)
     chosen: list[Stored] = []
