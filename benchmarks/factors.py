@@ -14,9 +14,8 @@ import numpy as np
 
 from benchmarks.scale import seeds_of
 from benchmarks.verdicts import Verdict, of_share
-from buildbot_bench.core.compare.factor_answer import FactorAnswer, SimpleEffect
 from buildbot_bench.core.compare.factors import factors
-from buildbot_bench.core.compare.model import SeriesValues
+from buildbot_bench.core.compare.model import FactorAnswer, SeriesValues, SimpleEffect
 from buildbot_bench.core.factor_cells import cell_label
 from buildbot_bench.core.metric import PPS
 from buildbot_bench.core.model.learn import learn

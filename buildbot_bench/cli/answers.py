@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from buildbot_bench.api.answers import ComparisonShown, ResultFile
-from buildbot_bench.cli.wording import table_text
+from buildbot_bench.cli.wording import begun, table_text
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.core.figures import count
 from buildbot_bench.core.json_reader import UnreadableError, from_json
@@ -66,16 +66,13 @@ def comparison_outcome(comparison: ComparisonShown) -> str:
 
 def comparisons_text(comparisons: Sequence[ComparisonShown]) -> str:
     """A list of comparisons as a table with a heading."""
-    if not comparisons:
-        return "no comparisons yet"
     called = {comparison.nouns.iteration for comparison in comparisons}
     done = f"{called.pop()}s" if len(called) == 1 else "measured"
-    rows = [("ID", "STATE", "BEGUN", "VARIANTS", done.upper(), "BY", "OUTCOME")]
-    rows += [
+    rows = [
         (
             str(comparison.comparisonid),
             str(comparison.state),
-            time.strftime("%Y-%m-%d %H:%M", time.localtime(comparison.created_at)),
+            begun(comparison.created_at),
             comparison.title,
             f"{comparison.boots_done}/{comparison.boots}",
             comparison.requester,
@@ -83,14 +80,12 @@ def comparisons_text(comparisons: Sequence[ComparisonShown]) -> str:
         )
         for comparison in comparisons
     ]
-    return table_text(rows)
+    headings = ("ID", "STATE", "BEGUN", "VARIANTS", done.upper(), "BY", "OUTCOME")
+    return table_text(headings, rows, "comparisons")
 
 
 def comparison_csv(report: Mapping[str, Any]) -> str:
-    """Return the values of a comparison's report, one a line, in the order measured of each.
-
-    Raises InfraError: the report has another shape.
-    """
+    """Return the values of a comparison's report, one a line, in the order measured of each."""
     try:
         rows = [
             (

@@ -20,10 +20,7 @@ DOTENV = "bench.env"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CiOutcome:
-    """What came out: a `title` and a `message` in a line each, the report, values for later steps.
-
-    `is_bad` is whether something became worse.
-    """
+    """What came out: lines for `title` and `message`, the report, values; whether it `is_bad`."""
 
     title: str
     message: str

@@ -10,13 +10,11 @@ from typing import Any
 
 from buildbot_bench.cli.console import ExitStatus, say
 from buildbot_bench.cli.review_sites import (
-    GerritChange,
-    GitHubPullRequest,
-    GitLabMergeRequest,
-    PhabricatorRevision,
-    ReviewSite,
+    comment_on_gerrit,
+    comment_on_github,
+    comment_on_gitlab,
+    comment_on_phabricator,
     find_pull_request,
-    marked,
 )
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.legible import quoted
@@ -26,10 +24,7 @@ _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,40}")
 
 
 def run(options: argparse.Namespace) -> ExitStatus:
-    """Put the one report there.
-
-    Raises InfraError: the site does not answer, or refuses.
-    """
+    """Put the one report there."""
     if len(options.paths) != 1:
         raise UsageError("name one report", hint="as in `bench-comment report.md`")
     if not _NAME.fullmatch(options.name):
@@ -37,10 +32,10 @@ def run(options: argparse.Namespace) -> ExitStatus:
             f"--name {quoted(options.name)} is no name",
             hint="a name has up to 41 letters, digits, dots, dashes or underscores",
         )
-    body = _read(options.paths[0])
-    site = _site(options, os.environ)
-    mark = f"buildbot-bench:{options.name}"
-    say(f"the comment is at {site.comment(marked(body, mark, site.most), mark)}")
+    body, mark = _read(options.paths[0]), f"buildbot-bench:{options.name}"
+    sites = {"github": _github, "gitlab": _gitlab, "gerrit": _gerrit, "phabricator": _phabricator}
+    put = sites[options.on or _host(os.environ)]
+    say(f"the comment is at {put(options, os.environ, body, mark)}")
     return ExitStatus.ANSWERED
 
 
@@ -58,13 +53,6 @@ def _read(path: str) -> str:
     return text.replace("<!--", "<\u200b!--").replace("@", "@\u200b").replace("![", "!\u200b[")
 
 
-def _site(options: argparse.Namespace, environ: Mapping[str, str]) -> ReviewSite:
-    """The change under review that the options or the environment name."""
-    on = options.on or _host(environ)
-    make = {"github": _github, "gitlab": _gitlab, "gerrit": _gerrit, "phabricator": _phabricator}
-    return make[on](options, environ)
-
-
 def _host(environ: Mapping[str, str]) -> str:
     if environ.get("GITHUB_ACTIONS") == "true":
         return "github"
@@ -78,7 +66,7 @@ def _host(environ: Mapping[str, str]) -> str:
     )
 
 
-def _github(options: argparse.Namespace, environ: Mapping[str, str]) -> ReviewSite:
+def _github(options: argparse.Namespace, environ: Mapping[str, str], body: str, mark: str) -> str:
     api = options.url or environ.get("GITHUB_API_URL", "https://api.github.com")
     repository, token = _named(environ, "GITHUB_REPOSITORY"), _named(environ, "GITHUB_TOKEN")
     event = _event(environ)
@@ -90,7 +78,7 @@ def _github(options: argparse.Namespace, environ: Mapping[str, str]) -> ReviewSi
                 "the event is of no pull request", hint="run it `on: pull_request`, or --change"
             )
         number = find_pull_request(api, token, repository, run)
-    return GitHubPullRequest(api=api, repository=repository, number=int(number), token=token)
+    return comment_on_github(api, token, repository, int(number), body=body, mark=mark)
 
 
 def _event(environ: Mapping[str, str]) -> dict[str, Any]:
@@ -102,31 +90,30 @@ def _event(environ: Mapping[str, str]) -> dict[str, Any]:
     return event if isinstance(event, dict) else {}
 
 
-def _gitlab(options: argparse.Namespace, environ: Mapping[str, str]) -> ReviewSite:
+def _gitlab(options: argparse.Namespace, environ: Mapping[str, str], body: str, mark: str) -> str:
     project = environ.get("CI_MERGE_REQUEST_PROJECT_ID") or _named(environ, "CI_PROJECT_ID")
-    return GitLabMergeRequest(
-        api=options.url or _named(environ, "CI_API_V4_URL"),
-        project=project,
-        number=options.change or _number(_named(environ, "CI_MERGE_REQUEST_IID")),
-        token=_named(environ, "BENCH_TOKEN"),
+    api = options.url or _named(environ, "CI_API_V4_URL")
+    number = options.change or _number(_named(environ, "CI_MERGE_REQUEST_IID"))
+    return comment_on_gitlab(
+        api, _named(environ, "BENCH_TOKEN"), project, number, body=body, mark=mark
     )
 
 
-def _gerrit(options: argparse.Namespace, environ: Mapping[str, str]) -> ReviewSite:
-    return GerritChange(
-        url=options.url or _named(environ, "GERRIT_URL"),
-        change=options.change or _number(_named(environ, "GERRIT_CHANGE_NUMBER")),
-        patch_set=environ.get("GERRIT_PATCHSET_REVISION", "current"),
-        user=_named(environ, "BENCH_USER"),
-        password=_named(environ, "BENCH_TOKEN"),
-    )
+def _gerrit(options: argparse.Namespace, environ: Mapping[str, str], body: str, mark: str) -> str:
+    url = options.url or _named(environ, "GERRIT_URL")
+    change = options.change or _number(_named(environ, "GERRIT_CHANGE_NUMBER"))
+    login = _named(environ, "BENCH_USER"), _named(environ, "BENCH_TOKEN")
+    patch_set = environ.get("GERRIT_PATCHSET_REVISION", "current")
+    return comment_on_gerrit(url, login, change, patch_set, body=body, mark=mark)
 
 
-def _phabricator(options: argparse.Namespace, environ: Mapping[str, str]) -> ReviewSite:
+def _phabricator(
+    options: argparse.Namespace, environ: Mapping[str, str], body: str, mark: str
+) -> str:
     if not options.url or not options.change:
         raise UsageError("Phabricator needs --url and --change", hint="as in --change D8526")
     token = _named(environ, "BENCH_TOKEN")
-    return PhabricatorRevision(url=options.url, revision=options.change, token=token)
+    return comment_on_phabricator(options.url, token, options.change, body=body, mark=mark)
 
 
 def _named(environ: Mapping[str, str], name: str) -> str:

@@ -118,12 +118,11 @@ def action_of(options: argparse.Namespace, *actions: str) -> str:
 
 
 def farm_access(options: argparse.Namespace, environ: Mapping[str, str], action: str) -> FarmAccess:
-    """What options and the environment say of the farm; raises UsageError for what is no farm.
-
-    What is to `start` might be meant for this repository.
-    """
+    """What options and the environment say of the farm; what is to `start` may be meant here."""
     named = options.farm or environ.get("BENCH_FARM")
-    may_be_local = action == "start" and not named and _is_in_repository(Path.cwd())
+    here = Path.cwd()
+    is_repository = any((place / ".git").exists() for place in (here, *here.parents))
+    may_be_local = action == "start" and not named and is_repository
     return FarmAccess(
         absent=_NO_FARM_HERE if may_be_local else NO_FARM,
         url=farm_url(named or DEFAULT_FARM),
@@ -133,10 +132,6 @@ def farm_access(options: argparse.Namespace, environ: Mapping[str, str], action:
         patience_s=options.patience,
         poll_s=options.poll,
     )
-
-
-def _is_in_repository(directory: Path) -> bool:
-    return any((place / ".git").exists() for place in (directory, *directory.parents))
 
 
 def in_repository(repository: str | None, revision: str) -> str:

@@ -147,10 +147,7 @@ class FarmJobs(ABC, Generic[Job]):
         return understood(self.shown, self.farm.one(self.kind, number), self.kind.noun)
 
     def begin(self, place: str, action: str, question: Fields, *, unsure: str) -> dict[str, Any]:
-        """Ask once: where the answer is lost, another request might begin another.
-
-        `unsure` says how to learn whether it began.
-        """
+        """Ask once; `unsure` says how to learn whether it began where the answer is lost."""
         try:
             with Waiting() as waiting:
                 begun = when_ready(

@@ -32,7 +32,9 @@ def run(options: argparse.Namespace) -> int:
     judged = _judged(options, ())
     _tell(options, as_text(judged), judged)
     while options.follow and not _fails(options, judged):
-        _wait_for_more(options)
+        before = _stamps(options.paths)
+        while _stamps(options.paths) == before:
+            time.sleep(options.poll)
         earlier, judged = judged, _judged(options, judged)
         known = {line for one in earlier for line in changes_in_text(one)}
         if new := [line for one in judged for line in changes_in_text(one) if line not in known]:
@@ -70,7 +72,6 @@ def _judged(
 
 
 def _kept(series: Recorded, policy: JudgePolicy, known: JudgedSeries | None) -> Sequence[Judged]:
-    """The verdicts that the growth of a series does not touch."""
     if known and known.policy == policy:
         length = len(known.series.points)
         if series.points[:length] == known.series.points:
@@ -106,13 +107,6 @@ def _status(options: argparse.Namespace, judged: Sequence[JudgedSeries]) -> Exit
         return ExitStatus.ANSWERED
     unsure = any(one.suspicion or one.unfit for one in judged)
     return ExitStatus.INCONCLUSIVE if unsure else ExitStatus.NO_DIFFERENCE
-
-
-def _wait_for_more(options: argparse.Namespace) -> None:
-    """Wait until a file is larger or newer, or there is another one."""
-    before = _stamps(options.paths)
-    while _stamps(options.paths) == before:
-        time.sleep(options.poll)
 
 
 def _stamps(paths: Sequence[str]) -> list[tuple[str, int, int]]:

@@ -158,7 +158,6 @@ def _options(line: CommandLine, given: argparse.Namespace, argv: Sequence[str]) 
 
 
 def _task(line: CommandLine, given: argparse.Namespace) -> LocalTask:
-    """What --build and --run say."""
     if not given.run:
         raise UsageError(
             "--run is missing: the command that is measured",
@@ -221,10 +220,7 @@ def _value(text: str) -> str | ValueTable:
 
 
 def _program(run: str) -> str:
-    """Return what a report calls the workload: the program or script that is run.
-
-    Of a line for sh it is that of the last command, and of a pipe the first one's.
-    """
+    """The program or script that is run: of a line for sh the last one, of a pipe the first."""
     last = re.split(r"&&|\|\||;", run.rstrip("; \t"))[-1]
     try:
         words = shlex.split(last.partition("|")[0])

@@ -76,7 +76,8 @@ def _run(options: LocalOptions) -> int:
             finally:
                 bench.end()
     except UntestableRevision as error:
-        return _untestable(error)
+        say_with_output(NAME, error, "correct --build or --run, or leave the revision out")
+        return ExitStatus.INCONCLUSIVE
     except KeyboardInterrupt:
         say("interrupted; the same command goes on where it was")
         return ExitStatus.INTERRUPTED
@@ -84,7 +85,6 @@ def _run(options: LocalOptions) -> int:
 
 
 def _itself(options: LocalOptions, task: LocalTask, revisions: Revisions) -> Revision:
-    """The one revision that is measured against itself."""
     if task.workload.is_suite:
         raise UsageError("--aa takes one value, and `all` are many", hint=NAME_ONE)
     others = (options.dry_run, options.html, options.labels, options.fail_on, options.budget_s)
@@ -131,11 +131,6 @@ def _question(options: LocalOptions, task: LocalTask, revisions: Revisions) -> L
         min_effect=task.min_effect,
         budget_s=options.budget_s,
     )
-
-
-def _untestable(error: UntestableRevision) -> int:
-    say_with_output(NAME, error, "correct --build or --run, or leave the revision out")
-    return ExitStatus.INCONCLUSIVE
 
 
 def _tell(options: LocalOptions, report: ComparisonReport, *, is_early: bool) -> int:

@@ -137,10 +137,7 @@ def forecast_of(
 
 
 def _from_the_beginning(left: ForecastAsked, done: int) -> ForecastAsked:
-    """A forecast of what was left when so many runs were done, with these runs in it.
-
-    A search here counts all runs that it knows, and one that goes on knows many at its beginning.
-    """
+    """What was left when `done` runs were known, with these in it: a search here counts them."""
     runs, hours = left.iterations, left.hours
     longer = 1 + done / runs.median if runs.median else 1.0
     return replace(

@@ -34,18 +34,13 @@ class _Measured:
 
 
 def task_of(options: LocalOptions, git: Git) -> LocalTask:
-    """What is built and measured: as the command line says, or a workflow.
-
-    Raises UsageError: neither does, or the workflow is wrong. Raises ModuleNotFoundError: what
-    reads workflows is not installed.
-    """
+    """What is built and measured: as the command line says, or a workflow."""
     if isinstance(options.task, LocalTask):
         return options.task
     return workflow_task(options.task, _workflow_of(options.task, git))
 
 
 def _workflow_of(choice: WorkflowChoice, git: Git) -> Path:
-    """The workflow's file."""
     if choice.workflow is not None:
         return choice.workflow
     try:
@@ -84,7 +79,6 @@ def workflow_task(choice: WorkflowChoice, path: Path) -> LocalTask:
 
 
 def _testbeds(choice: WorkflowChoice, workflow: Path) -> Path:
-    """Where the testbeds are described."""
     if choice.testbeds is not None:
         return choice.testbeds
     places = [workflow.absolute().parent / name for name in TESTBEDS]
@@ -125,7 +119,6 @@ def _measured(workflow: Workflow, testbeds: Path) -> list[_Measured]:
 
 
 def _chosen(choice: WorkflowChoice, measured: list[_Measured], path: Path) -> _Measured:
-    """The one workload that is meant."""
     left = measured
     wanted = {"workload": choice.workload, "testbed": choice.testbed}
     for kind, name in wanted.items():

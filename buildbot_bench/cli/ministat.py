@@ -177,11 +177,13 @@ def _parse(argv: list[str]) -> _Arguments | str:
             case "--version":
                 return f"bench-ministat {version()}\n"
             case "-C":
-                column = replace(column, number=_column_number(value))
+                wrong = "Invalid column number.", 1, "Column number should be positive."
+                column = replace(column, number=_integer(value, *wrong))
             case "-d":
                 column = replace(column, delimiters=_delimiters(value))
             case "-w":
-                width = _width(value)
+                wrong = "Invalid width, not a number.", 0, "Unable to move beyond left margin."
+                width = _integer(value, *wrong)
             case "-c":
                 options = _with_confidence(options, value, lenient=confidence_given)
                 confidence_given = True
@@ -213,22 +215,11 @@ def _with_confidence(options: Options, text: str, *, lenient: bool) -> Options:
     raise _OptionError("No support for confidence level")
 
 
-def _column_number(text: str) -> int:
-    column = strtol(text)
-    if column is None:
-        raise _OptionError("Invalid column number.")
-    if column <= 0:
-        raise _OptionError("Column number should be positive.")
-    return column
-
-
-def _width(text: str) -> int:
-    width = strtol(text)
-    if width is None:
-        raise _OptionError("Invalid width, not a number.")
-    if width < 0:
-        raise _OptionError("Unable to move beyond left margin.")
-    return width
+def _integer(text: str, no_number: str, least: int, too_small: str) -> int:
+    number = strtol(text)
+    if number is None or number < least:
+        raise _OptionError(no_number if number is None else too_small)
+    return number
 
 
 def _delimiters(text: str) -> str:

@@ -6,6 +6,7 @@ from argparse import ArgumentTypeError
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 from buildbot_bench.core.branches import branch_in, repository_named
@@ -16,18 +17,24 @@ from buildbot_bench.core.variant import Change, PatchFile, parse_variant, write_
 
 DEFAULT_FARM = "http://localhost:8010"
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+_Value = TypeVar("_Value")
 _SIZES = {"M": MIB, "G": GIB}
+
+
+def _reader(pattern: str, complaint: str, make: Callable[[str], _Value]) -> Callable[[str], _Value]:
+    """Makes a value of a text that fits a pattern; the complaint follows any other text."""
+
+    def read(text: str) -> _Value:
+        if not re.fullmatch(pattern, text, re.ASCII):
+            raise ArgumentTypeError(f"{quoted(text)} {complaint}")
+        return make(text)
+
+    return read
 
 
 def known_number(what: str, command: str) -> Callable[[str], int]:
     """Reads the number of a search or a comparison, from 1 on; the complaint names the command."""
-
-    def read(text: str) -> int:
-        if not re.fullmatch(r"[1-9][0-9]{0,17}", text):
-            raise ArgumentTypeError(f"{quoted(text)} is no {what}; `{command} --list` shows them")
-        return int(text)
-
-    return read
+    return _reader("[1-9][0-9]{0,17}", f"is no {what}; `{command} --list` shows them", int)
 
 
 def fraction(text: str) -> float:
@@ -39,34 +46,25 @@ def fraction(text: str) -> float:
     return value
 
 
-def duration_s(text: str) -> float:
-    """`90s`, `15m` or `2h`, in seconds."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text)
-    if match is None:
-        raise ArgumentTypeError(f"{quoted(text)} is no time; write 90s, 15m or 2h")
-    return float(match[1]) * _SECONDS[match[2]]
-
-
-def size(text: str) -> int:
-    """`500M` or `8G`, in bytes."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)([MG])", text)
-    if match is None:
-        raise ArgumentTypeError(f"{quoted(text)} is no size; write 500M or 8G")
-    return int(float(match[1]) * _SIZES[match[2]])
-
-
-def positive(text: str) -> int:
-    """A number from 1 to 9999."""
-    if not re.fullmatch(r"[1-9][0-9]{0,3}", text):
-        raise ArgumentTypeError(f"{quoted(text)} is no number from 1 to 9999")
-    return int(text)
-
-
-def processors(text: str) -> tuple[int, ...]:
-    """`2`, or `2,3`."""
-    if not re.fullmatch(r"\d{1,4}(,\d{1,4})*", text):
-        raise ArgumentTypeError(f"{quoted(text)} names no processors; write 2 or 2,3")
-    return tuple(map(int, text.split(",")))
+duration_s = _reader(
+    r"\d+(\.\d+)?[smh]",
+    "is no time; write 90s, 15m or 2h",
+    lambda text: float(text[:-1]) * _SECONDS[text[-1]],
+)
+size = _reader(
+    r"\d+(\.\d+)?[MG]",
+    "is no size; write 500M or 8G",
+    lambda text: int(float(text[:-1]) * _SIZES[text[-1]]),
+)
+positive = _reader("[1-9][0-9]{0,3}", "is no number from 1 to 9999", int)
+processors = _reader(
+    r"\d{1,4}(,\d{1,4})*",
+    "names no processors; write 2 or 2,3",
+    lambda text: tuple(map(int, text.split(","))),
+)
+change_id = _reader(
+    "D?[1-9][0-9]{0,8}", "is no number of a change", lambda text: int(text.removeprefix("D"))
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -77,13 +75,11 @@ class BootsWanted:
     more: bool
 
 
-def boots_wanted(text: str) -> BootsWanted:
-    """`10`, or `+5` more than there are."""
-    if not re.fullmatch(r"\+?[0-9]{1,6}", text, re.ASCII):
-        raise ArgumentTypeError(
-            f"{quoted(text)} is no number of boots; as in -n 10, or -n +5 beside --extend"
-        )
-    return BootsWanted(number=int(text), more=text.startswith("+"))
+boots_wanted = _reader(
+    r"\+?[0-9]{1,6}",
+    "is no number of boots; as in -n 10, or -n +5 beside --extend",
+    lambda text: BootsWanted(number=int(text), more=text.startswith("+")),
+)
 
 
 def images_wanted(text: str) -> int:
@@ -114,13 +110,6 @@ def _url(text: str, whose: str, *, hint: str) -> str:
         how = {"farm": "name it with --user and --password-file"}
         raise UsageError(f"the {whose}'s URL holds a user", hint=how.get(whose, hint))
     return text
-
-
-def change_id(text: str) -> int:
-    """`123`, or `D123`."""
-    if not re.fullmatch(r"D?[1-9][0-9]{0,8}", text):
-        raise ArgumentTypeError(f"{quoted(text)} is no number of a change")
-    return int(text.removeprefix("D"))
 
 
 def labels_of(given: Sequence[str]) -> dict[str, str]:

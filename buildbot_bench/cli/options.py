@@ -158,10 +158,7 @@ class TwoWays:
         return parser
 
     def parse(self, argv: Sequence[str]) -> argparse.Namespace:
-        """Read the line for a farm.
-
-        Raises UsageError for what is wrong; SystemExit(0) after --help and --version.
-        """
+        """Read the line for a farm; SystemExit(0) after --help and --version."""
         only = _flags(self.local.options()) - _flags(self.farm.options())
         for word in argv[: list(argv).index("--")] if "--" in argv else argv:
             if (option := word.partition("=")[0]) in only:
@@ -170,10 +167,7 @@ class TwoWays:
         return self.parser().parse_args(argv)
 
     def is_local(self, argv: Sequence[str]) -> bool:
-        """Whether a command line asks for no farm.
-
-        Behind `--`, or an option for a farm that takes a value, `--local` is not that option.
-        """
+        """Whether a command line asks for no farm: `--local` is there, and no value of another."""
         valued = _flags(option for option in self.farm.options() if option.has_value)
         before = ""
         for word in argv:

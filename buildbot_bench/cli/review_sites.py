@@ -7,7 +7,7 @@ place: it is known by a mark in its first line and by its author.
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import quote
 
 import httpx
@@ -21,20 +21,6 @@ _ACTIONS = "github-actions[bot]"  # whom a workflow's own token speaks for; it m
 _GERRIT_GUARD = ")]}'"  # before all JSON of Gerrit, see "Output Format" of its REST API
 
 
-class ReviewSite(Protocol):
-    """One change under review."""
-
-    @property
-    def most(self) -> int:
-        """Characters of the longest comment that the site takes."""
-
-    def comment(self, body: str, mark: str) -> str:
-        """Put a comment there, in place of an earlier one with that mark; where it can be read.
-
-        Raises InfraError: the site does not answer, or refuses.
-        """
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Site:
     """A site's REST interface; `headers` hold the token, which no message shows."""
@@ -45,10 +31,7 @@ class _Site:
     def ask(
         self, method: str, path: str, body: object = None, form: Mapping[str, str] | None = None
     ) -> Any:
-        """The JSON that it answers; None for 401 and 403 of a GET, which a token may not see.
-
-        Raises InfraError: it does not answer, or refuses.
-        """
+        """The JSON that it answers; None for 401 and 403 of a GET, which a token may not see."""
         url = f"{self.api.rstrip('/')}/{path}"
         sent = {} if body is None else {"json": body}
         try:
@@ -82,113 +65,81 @@ class _Site:
                 return
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class GitHubPullRequest:
-    """A pull request of GitHub; `repository` is OWNER/NAME.
+def comment_on_github(
+    api: str, token: str, repository: str, number: int, *, body: str, mark: str
+) -> str:
+    """Put a comment to a pull request of OWNER/NAME, in place of one with that mark: its address.
 
     Source: docs.github.com, REST API, "Issue comments".
     """
-
-    api: str
-    repository: str
-    number: int
-    token: str = field(repr=False)
-    most: int = 65_536
-
-    def comment(self, body: str, mark: str) -> str:
-        """As the protocol says."""
-        site = _github(self.api, self.token)
-        me = (site.ask("GET", "user") or {}).get("login", _ACTIONS)
-        issues = f"repos/{self.repository}/issues"
-        rows = site.all(f"{issues}/{self.number}/comments")
-        if ours := _ours(rows, mark, lambda row: (row.get("user") or {}).get("login") == me):
-            made = site.ask("PATCH", f"{issues}/comments/{ours['id']}", {"body": body})
-        else:
-            made = site.ask("POST", f"{issues}/{self.number}/comments", {"body": body})
-        return str(made.get("html_url", self.repository))
+    site = _github(api, token)
+    said = {"body": _marked(body, mark, 65_536)}
+    me = (site.ask("GET", "user") or {}).get("login", _ACTIONS)
+    issues = f"repos/{repository}/issues"
+    rows = site.all(f"{issues}/{number}/comments")
+    if ours := _ours(rows, mark, lambda row: (row.get("user") or {}).get("login") == me):
+        made = site.ask("PATCH", f"{issues}/comments/{ours['id']}", said)
+    else:
+        made = site.ask("POST", f"{issues}/{number}/comments", said)
+    return str(made.get("html_url", repository))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class GitLabMergeRequest:
-    """A merge request of GitLab; `project` is its number or path.
-
-    Source: docs.gitlab.com, "Notes API".
-    """
-
-    api: str
-    project: str
-    number: int
-    token: str = field(repr=False)
-    most: int = 1_000_000
-
-    def comment(self, body: str, mark: str) -> str:
-        """As the protocol says."""
-        site = _Site(api=self.api, headers={"PRIVATE-TOKEN": self.token})
-        me = (site.ask("GET", "user") or {}).get("id")
-        request = f"projects/{quote(self.project, safe='')}/merge_requests/{self.number}"
-        notes = f"{request}/notes"
-        at = str((site.ask("GET", request) or {}).get("web_url", ""))
-        if ours := _ours(
-            site.all(notes), mark, lambda row: (row.get("author") or {}).get("id") == me
-        ):
-            made = site.ask("PUT", f"{notes}/{ours['id']}", {"body": body})
-        else:
-            made = site.ask("POST", notes, {"body": body})
-        return f"{at}#note_{made.get('id')}"
+def comment_on_gitlab(
+    api: str, token: str, project: str, number: int, *, body: str, mark: str
+) -> str:
+    """The same to a merge request; `project` is a number or path: docs.gitlab.com, Notes API."""
+    site = _Site(api=api, headers={"PRIVATE-TOKEN": token})
+    said = {"body": _marked(body, mark, 1_000_000)}
+    me = (site.ask("GET", "user") or {}).get("id")
+    request = f"projects/{quote(project, safe='')}/merge_requests/{number}"
+    notes = f"{request}/notes"
+    at = str((site.ask("GET", request) or {}).get("web_url", ""))
+    if ours := _ours(site.all(notes), mark, lambda row: (row.get("author") or {}).get("id") == me):
+        made = site.ask("PUT", f"{notes}/{ours['id']}", said)
+    else:
+        made = site.ask("POST", notes, said)
+    return f"{at}#note_{made.get('id')}"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class GerritChange:
-    """A patch set of Gerrit, whose newest message of a tag stands for the earlier ones.
+def comment_on_gerrit(
+    url: str, login: tuple[str, str], change: int, patch_set: str, *, body: str, mark: str
+) -> str:
+    """Put a message to a patch set; the newest of a tag stands for the earlier ones.
 
     Source: gerrit-review.googlesource.com, "Set Review", and ReviewInput's `tag`.
     """
-
-    url: str
-    change: int
-    patch_set: str
-    user: str
-    password: str = field(repr=False)
-    most: int = 16_384
-
-    def comment(self, body: str, mark: str) -> str:
-        """As the protocol says."""
-        token = httpx.BasicAuth(self.user, self.password)._auth_header  # noqa: SLF001 - for headers
-        site = _Site(api=f"{self.url.rstrip('/')}/a", headers={"Authorization": token})
-        said = {"message": body, "tag": f"autogenerated:{mark}", "notify": "OWNER"}
-        site.ask("POST", f"changes/{self.change}/revisions/{quote(self.patch_set)}/review", said)
-        return f"{self.url.rstrip('/')}/{self.change}"
+    top = url.rstrip("/")
+    token = httpx.BasicAuth(*login)._auth_header  # noqa: SLF001 - for headers
+    site = _Site(api=f"{top}/a", headers={"Authorization": token})
+    message = _marked(body, mark, 16_384)
+    said = {"message": message, "tag": f"autogenerated:{mark}", "notify": "OWNER"}
+    site.ask("POST", f"changes/{change}/revisions/{quote(patch_set)}/review", said)
+    return f"{top}/{change}"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PhabricatorRevision:
-    """A revision of Phabricator, whose comments cannot be changed: each is another one.
+def comment_on_phabricator(url: str, token: str, revision: int, *, body: str, mark: str) -> str:
+    """Put a comment to a revision, where comments cannot be changed: each is another one.
 
     Source: Conduit's differential.revision.edit.
     """
-
-    url: str
-    revision: int
-    token: str = field(repr=False)
-    most: int = 100_000
-
-    def comment(self, body: str, mark: str) -> str:
-        """As the protocol says."""
-        site = _Site(api=f"{self.url.rstrip('/')}/api", headers={})
-        form = {
-            "api.token": self.token,
-            "objectIdentifier": f"D{self.revision}",
-            "transactions[0][type]": "comment",
-            "transactions[0][value]": body.replace(_comment(mark), "").lstrip("\n"),
-        }
-        answer = site.ask("POST", "differential.revision.edit", form=form)
-        if answer.get("error_code"):
-            why = one_line(str(answer.get("error_info")), columns=200)
-            raise InfraError(f"{self.url} refuses: {why}", hint="see the token and the revision")
-        return f"{self.url.rstrip('/')}/D{self.revision}"
+    top = url.rstrip("/")
+    text = _marked(body, mark, 100_000)
+    form = {
+        "api.token": token,
+        "objectIdentifier": f"D{revision}",
+        "transactions[0][type]": "comment",
+        "transactions[0][value]": text.replace(_comment(mark), "").lstrip("\n"),
+    }
+    answer = _Site(api=f"{top}/api", headers={}).ask(
+        "POST", "differential.revision.edit", form=form
+    )
+    if answer.get("error_code"):
+        why = one_line(str(answer.get("error_info")), columns=200)
+        raise InfraError(f"{url} refuses: {why}", hint="see the token and the revision")
+    return f"{top}/D{revision}"
 
 
-def marked(body: str, mark: str, most: int) -> str:
+def _marked(body: str, mark: str, most: int) -> str:
     """A comment that is known again, cut where a folded block begins if it is too long."""
     whole = f"{_comment(mark)}\n{body}"
     if len(whole) <= most:
@@ -202,8 +153,7 @@ def marked(body: str, mark: str, most: int) -> str:
 def find_pull_request(api: str, token: str, repository: str, run: Mapping[str, Any]) -> int:
     """The open pull request whose newest commit a `workflow_run` tested; forks' are not in it.
 
-    Raises UsageError: there is none, or it has gone on. Source: docs.github.com, "List pull
-    requests", `head`.
+    Source: docs.github.com, "List pull requests", `head`.
     """
     owner = str(((run.get("head_repository") or {}).get("owner") or {}).get("login", ""))
     head = quote(f"{owner}:{run.get('head_branch', '')}", safe="")

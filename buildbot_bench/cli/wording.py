@@ -19,7 +19,7 @@ from buildbot_bench.api.requests import MarkAsked
 from buildbot_bench.api.states import ProbeState, SearchState
 from buildbot_bench.core.figures import count, quantity, sureness
 from buildbot_bench.core.item import ItemUnderTest
-from buildbot_bench.render.layout import column_widths, padded
+from buildbot_bench.render.layout import columns
 
 _SUBJECT_WIDTH = 60
 
@@ -193,25 +193,28 @@ def what_is_searched(search: SearchShown) -> str:
 
 def searches_text(searches: Sequence[SearchShown]) -> str:
     """A list of searches as a table with a heading."""
-    if not searches:
-        return "no searches yet"
-    rows = [("ID", "STATE", "BEGUN", "RANGE", "MEASURED", "BY")]
-    rows += [
+    rows = [
         (
             str(search.searchid),
             str(search.state),
-            time.strftime("%Y-%m-%d %H:%M", time.localtime(search.created_at)),
+            begun(search.created_at),
             f"({search.old.label}, {search.new.label}]",
             what_is_searched(search),
             search.requester,
         )
         for search in searches
     ]
-    return table_text(rows)
+    return table_text(("ID", "STATE", "BEGUN", "RANGE", "MEASURED", "BY"), rows, "searches")
 
 
-def table_text(rows: Sequence[Sequence[str]]) -> str:
-    """Rows as aligned columns, as a terminal shows them."""
-    widths = column_widths(rows)
-    lines = ("  ".join(map(padded, row, widths)) for row in rows)
+def begun(at_s: float) -> str:
+    """When something was asked for, in local time."""
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(at_s))
+
+
+def table_text(headings: Sequence[str], rows: Sequence[Sequence[str]], what: str) -> str:
+    """Rows as aligned columns, as a terminal shows them, or that there are none of `what`."""
+    if not rows:
+        return f"no {what} yet"
+    lines = columns([headings, *rows], "l" * len(headings))
     return "\n".join(line.rstrip() for line in lines)

@@ -68,9 +68,6 @@ _OF_REPOSITORY = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]{0,49}):(.*)", re.ASCII 
 
 
 def repository_named(written: str) -> tuple[str, str]:
-    """The repository that stands before a revision, and the revision: `ports:n12`.
-
-    The first is empty where none does. A date has its colons within braces.
-    """
+    """The repository that stands before a revision, may be empty, and the revision: `ports:n12`."""
     match = _OF_REPOSITORY.fullmatch(written)
     return (match[1], match[2]) if match else ("", written)

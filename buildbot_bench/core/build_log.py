@@ -71,8 +71,7 @@ class Diagnosis:
 class BuildLog:
     """Keeps of a build's log what tells why it failed: the first error line, else the last line.
 
-    `asked` are the words of the command, or of the script, that the builder's operator wrote:
-    a target among them that make does not know is their mistake.
+    A target that make does not know is the operator's mistake where `asked`, their words, has it.
     """
 
     def __init__(self, asked: Collection[str] = ()) -> None:
@@ -89,7 +88,8 @@ class BuildLog:
         if not self._builder_fault and _BUILDER_FAULT.search(line):
             self._builder_fault = line
         self._take_missing(line)
-        if not self._builder_fault and self._is_unknown_target(line):
+        target = _NO_TARGET.search(line)
+        if not self._builder_fault and target and target[target.lastgroup or 0] in self._asked:
             self._builder_fault = line
         self._take_error(line)
         self._last = line
@@ -117,10 +117,6 @@ class BuildLog:
         if rank == _COMPILERS:
             self._missing_tool = ""  # the script went on without it
 
-    def _is_unknown_target(self, line: str) -> bool:
-        found = _NO_TARGET.search(line)
-        return found is not None and found[found.lastgroup or 0] in self._asked
-
     def diagnosis(self, exit_code: int | None) -> Diagnosis:
         """What a build that ended with this status suffered from; None when none is known."""
         error = self._errors[min(self._errors)] if self._errors else self._last
@@ -143,10 +139,7 @@ _CHECK = "see what `bench-build check` says"
 
 
 def failure(stages: Stages, found: Diagnosis, *, own_configuration: str) -> BenchError:
-    """The error to raise for a build that ended in a stage with a diagnosis of its log.
-
-    `own_configuration` is the path of the configuration that was written for this build.
-    """
+    """The error of a build that ended in a stage; `own_configuration` is its kernconf's path."""
     if found.is_builder_fault:
         return InfraError(found.reason, hint=_remedy(found.reason))
     if stages.stage is Stage.CONFIGURATION and stages.rejected:
@@ -168,10 +161,7 @@ _SAYS_IT_AGAIN = re.compile(
 
 
 def fails_each_time(reason: str) -> bool:
-    """Whether a build that failed for this reason would fail so again: a second one tells nothing.
-
-    A script of the farm's own may fail by accident, and says so in words that are not known here.
-    """
+    """Whether a build that failed for this reason would do so again: a second one tells nothing."""
     return _SAYS_IT_AGAIN.search(reason) is not None
 
 

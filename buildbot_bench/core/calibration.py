@@ -169,10 +169,7 @@ def checked_by_boots(
 
 
 def compared_again(decided: Iterable[tuple[Hashable, str, float]]) -> list[StatedVerdict]:
-    """Comparisons, oldest first, each checked by those that asked the same later.
-
-    Of each: the question, what was said, and the probability that was stated of it (0..1).
-    """
+    """Comparisons (question, said, probability), oldest first, each checked by later ones of it."""
     found = []
     later: dict[Hashable, list[str]] = defaultdict(list)
     for question, said, sure in reversed(list(decided)):

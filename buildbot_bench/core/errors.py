@@ -2,10 +2,7 @@
 
 
 class BenchError(Exception):
-    """Any failure that this package reports on purpose.
-
-    `hint` is the next thing a person should try; it is printed after the message.
-    """
+    """Any failure that this package reports on purpose; `hint` is what a person should try next."""
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)

@@ -26,7 +26,7 @@ class BuiltImage(Protocol):
         """The digest of what was built."""
 
 
-class KnownImage(Protocol):
+class KnownImage(BuiltImage, Protocol):
     """One build of a variant of a revision, by the number of its keeper.
 
     `ordinal` counts the builds of a variant from 0; `kernel` tells by what it does what was built,
@@ -40,14 +40,6 @@ class KnownImage(Protocol):
     @property
     def variant(self) -> str:
         """What is built."""
-
-    @property
-    def ordinal(self) -> int:
-        """Which build of it."""
-
-    @property
-    def kernel(self) -> str | None:
-        """The digest of what was built."""
 
     @property
     def build_s(self) -> float | None:
@@ -120,10 +112,7 @@ def is_alike(image: BuiltImage, first: BuiltImage) -> bool:
 
 
 def usable_image(wanted: Measure, images: Sequence[KnownImage], samples: Iterable[Sample]) -> int:
-    """The build that a plan means: in place of one that cannot be made it is the next.
-
-    `images` are those of the position, `samples` have positions as the plan has.
-    """
+    """The build that a plan means at a position; in place of one that cannot be made the next."""
     broken = {image.ordinal for image in images if image.is_untestable}
     measured = {s.image for s in samples if s.position == wanted.position and s.values}
     if wanted.image not in broken:
@@ -187,10 +176,7 @@ def usual_build_s(images: Iterable[KnownImage], assumed: float) -> float:
 
 
 def _assumed(min_effect: float) -> Prior:
-    """What to expect of a testbed that was never seen: not more noise than what is asked of it.
-
-    It tells how long a search may take; the first iterations then tell what the noise is.
-    """
+    """What to expect of a testbed that was never seen: not more noise than what is asked of it."""
     return replace(
         ARCHIVE,
         sigma_run=min(ARCHIVE.sigma_run, min_effect),

@@ -61,7 +61,6 @@ def cells_of(base: str, given: Iterable[str]) -> dict[str, str]:
 
 
 def _levels(name: str, said: str) -> dict[str, str]:
-    """A factor's levels, and the change that gives each; empty for none."""
     tunable = _TUNABLE.fullmatch(said)
     if tunable is None:
         return {"without": "", "with": said}
@@ -84,10 +83,7 @@ def cell_label(cell: Mapping[str, str]) -> str:
 
 
 def design_of(labels: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
-    """The levels of each factor by the labels of cells, as `cell_label` writes them; else nothing.
-
-    Each factor's first level is that of the first label.
-    """
+    """The levels of each factor by labels that `cell_label` wrote, the first label's first."""
     cells = [cell_of(label) for label in labels]
     names = list(cells[0])
     if len(names) < _LEAST or any(list(cell) != names for cell in cells):

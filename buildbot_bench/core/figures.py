@@ -1,6 +1,7 @@
 """The notation of figures in mails, pages and commands."""
 
 import math
+from collections.abc import Sequence
 
 _WHOLE_FROM = 1000  # in the unit of the value: from here four digits leave no fraction
 _LEAST_P = 0.001  # a smaller p-value rests on tails that a few boots do not show
@@ -60,6 +61,12 @@ def unit_in_words(unit: str) -> str:
 def count(number: int, noun: str) -> str:
     """A number with its noun in the right form: `1 commit`, `1,600 commits`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def listed(texts: Sequence[str]) -> str:
+    """Some texts in a row: `a, b and c`."""
+    *others, last = texts
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def few(p_value: float) -> str:

@@ -50,8 +50,7 @@ class Gate:
 def figures_of(samples: Iterable[Sample], well: Collection[int]) -> dict[int, Sample]:
     """The sample of each commit whose measurement ended `well`.
 
-    A no-op change ends well without a sample: its kernel is that of the commit before it, and so
-    is its figure.
+    A no-op change ends well without a sample: its kernel and its figure are those before it.
     """
     own = {sample.position: sample for sample in samples if sample.image == 0}
     figures: dict[int, Sample] = {}

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
+from typing import Self
 
 COMMAND_FACT = "command"
 """The fact by which a testbed tells that it runs a command."""
@@ -17,40 +18,28 @@ NOTHING = "nothing"
 
 
 class ItemUnderTest(StrEnum):
-    """What is built and measured: a kernel that is booted, or files that a command uses."""
+    """What is built and measured: a kernel that is booted, or files that a command uses.
 
-    KERNEL = "kernel"
-    COMMAND = "command"
+    In reports an `iteration`, one of several builds (an `image`), what it is (`built`) and where it
+    is measured (`place`) are called so; what is `iterated` is what a testbed does, `iterating` it.
+    """
 
-    @property
-    def iteration(self) -> str:
-        """What one iteration is called: `boot`, `run`."""
-        return "run" if self is ItemUnderTest.COMMAND else "boot"
+    iteration: str
+    iterated: str
+    iterating: str
+    image: str
+    built: str
+    place: str
 
-    @property
-    def iterated(self) -> str:
-        """What is done with an image in an iteration: it is `booted`, or `run`."""
-        return "run" if self is ItemUnderTest.COMMAND else "booted"
+    KERNEL = ("kernel", "boot", "booted", "booting", "image", "kernel", "lab")
+    COMMAND = ("command", "run", "run", "running", "build", "build", "machine")
 
-    @property
-    def image(self) -> str:
-        """What one of several builds of a revision is called: an `image`, a `build`."""
-        return "build" if self is ItemUnderTest.COMMAND else "image"
-
-    @property
-    def built(self) -> str:
-        """What an image is: a `kernel`, a `build`."""
-        return "build" if self is ItemUnderTest.COMMAND else "kernel"
-
-    @property
-    def place(self) -> str:
-        """Where it is measured: in a `lab`, on a `machine`."""
-        return "machine" if self is ItemUnderTest.COMMAND else "lab"
-
-    @property
-    def iterating(self) -> str:
-        """What a testbed does in an iteration: it is `booting`, or `running`."""
-        return "running" if self is ItemUnderTest.COMMAND else "booting"
+    def __new__(cls, value: str, *words: str) -> Self:
+        """A name with its words, in the order of the attributes."""
+        item = str.__new__(cls, value)
+        item._value_ = value
+        item.iteration, item.iterated, item.iterating, item.image, item.built, item.place = words
+        return item
 
     @property
     def nouns(self) -> dict[str, str]:

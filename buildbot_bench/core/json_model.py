@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from enum import Enum
 from functools import cache
+from itertools import chain
 from types import NoneType, UnionType
 from typing import (
     Annotated,
@@ -59,10 +60,7 @@ def in_json(getter: _Getter) -> _Getter:
 
 
 def to_json(record: Any) -> Json:
-    """A dataclass as plain JSON types.
-
-    Raises TypeError for a value that is neither a record, an enum, a collection nor a scalar.
-    """
+    """A dataclass as plain JSON types."""
     types = json_types(record.__class__)
     return {name.rstrip("_"): _encoded(getattr(record, name)) for name in types}
 
@@ -96,13 +94,10 @@ def schema_of(kind: type, *, title: str) -> Json:
 
 @cache
 def json_types(kind: type) -> Mapping[str, Any]:
-    """The annotation of each key that a dataclass has in JSON, in the order in which it is written.
-
-    Raises TypeError for what is no dataclass.
-    """
+    """The annotation of each key that a dataclass has in JSON, in the order of writing."""
     hints = get_type_hints(kind, include_extras=True)
     found = {field.name: hints[field.name] for field in fields(kind)}
-    for name, member in vars(kind).items():
+    for name, member in chain.from_iterable(vars(one).items() for one in kind.__mro__):
         getter = member.fget if isinstance(member, property) else None
         if getter is not None and getattr(getter, "in_json", False):
             found[name] = get_type_hints(getter, include_extras=True)["return"]

@@ -1,9 +1,9 @@
 """Text from strangers, made harmless to read on any display.
 
-Standard library only: the lab imports it. Only the space and characters to which Unicode gives a
-glyph are visible; all others of the categories C and Z (controls, bidi overrides, surrogates,
-private and unassigned characters, other spaces) are replaced, never dropped, so that a reader sees
-that something stood there. Every result is bounded and says where it was cut.
+Only the space and characters to which Unicode gives a glyph are visible; all others of the
+categories C and Z (controls, bidi overrides, surrogates, private and unassigned characters, other
+spaces) are replaced, never dropped, so that a reader sees that something stood there. Every result
+is bounded and says where it was cut.
 """
 
 import csv

@@ -48,10 +48,7 @@ class Links:
         return _filled(self.review_url, review=review.lstrip("#!"))
 
     def file(self, path: str, commit: str, line: int | None = None) -> str:
-        """A file as of a commit, at a line that counts from 1; empty when nothing shows it.
-
-        Without a line the address has no fragment that would name one.
-        """
+        """A file as of a commit, at a line from 1 or at none; empty when nothing shows it."""
         if not path or len(path) > _MOST_PATH or {".", "..", ""} & set(path.split("/")):
             return ""
         template = self.file_url
@@ -67,8 +64,7 @@ class Links:
     def reviews_of(self, subject: str, numbers: tuple[int, ...] = ()) -> tuple[str, ...]:
         """The names of a commit's reviews that have an address here.
 
-        `numbers` are those of Phabricator that its message names; a pull request stands at the end
-        of the subject, as GitHub and GitLab write it.
+        `numbers` are Phabricator's; a pull request stands at the end of the subject.
         """
         named = [f"D{number}" for number in numbers]
         if found := _PULL_REQUEST.search(subject):
@@ -101,10 +97,7 @@ def check_template(template: str, name: str) -> str:
 
 
 def links_of(repository_url: str, *, stated: Links = NO_LINKS, reviews: str = "") -> Links:
-    """The templates of a repository: those of `stated`, and what its URL tells of the others.
-
-    `reviews` is the URL of the Phabricator where it is reviewed, empty when nobody states it.
-    """
+    """A repository's templates: `stated` ones, what its URL tells, and `reviews`, Phabricator's."""
     found = _found(repository_url)
     if reviews:
         found = replace(found, review_url=f"{reviews.rstrip('/')}/{{review}}")
@@ -125,32 +118,24 @@ def _found(url: str) -> Links:
         case "":
             return NO_LINKS
         case "github.com":
-            return _github(base, path)
+            own = path.startswith("/freebsd/freebsd-")
+            return _commits(base, _FREEBSD if own else f"{base}/pull/{{review}}")
         case "git.freebsd.org" | "cgit.freebsd.org":
             return _cgit(f"https://cgit.freebsd.org{path}", _FREEBSD)
         case "git.kernel.org":
             return _cgit(f"{base}.git")
     if host.startswith("gitlab."):
-        return _gitlab(base)
+        return _commits(f"{base}/-", f"{base}/-/merge_requests/{{review}}")
     return _cgit(base) if host.startswith("cgit.") else _phabricator(base, path)
 
 
-def _github(base: str, path: str) -> Links:
-    pulls = f"{base}/pull/{{review}}"
+def _commits(base: str, review: str) -> Links:
+    """Addresses as GitHub and GitLab have them."""
     return Links(
         commit_url=f"{base}/commit/{{commit}}",
-        review_url=_FREEBSD if path.startswith("/freebsd/freebsd-") else pulls,
+        review_url=review,
         diff_url=f"{base}/commit/{{commit}}.diff",
         file_url=f"{base}/blob/{{commit}}/{{path}}#L{{line}}",
-    )
-
-
-def _gitlab(base: str) -> Links:
-    return Links(
-        commit_url=f"{base}/-/commit/{{commit}}",
-        review_url=f"{base}/-/merge_requests/{{review}}",
-        diff_url=f"{base}/-/commit/{{commit}}.diff",
-        file_url=f"{base}/-/blob/{{commit}}/{{path}}#L{{line}}",
     )
 
 
@@ -179,8 +164,7 @@ def _phabricator(base: str, path: str) -> Links:
 def _browsed(url: str) -> tuple[str, str, str]:
     """A repository's URL as a browser takes it, without a user, `.git` and a last slash.
 
-    Its host and its path come with it; all are empty where it has none, and where it has signs
-    that no host's names of repositories have.
+    Its host and path come with it; all are empty where it has none, or signs that no host has.
     """
     if copied := _SCP.fullmatch(url):
         url = f"ssh://{copied[1]}/{copied[2]}"

@@ -104,8 +104,7 @@ class Comparison:
 def summarize(values: Sequence[float]) -> Summary:
     """Summarize a sample of at least 3 values, in the order in which they were measured.
 
-    Raises UsageError for fewer values, or for one that is infinite or beyond 1e100. A NaN is
-    let through, as ministat does: it makes mean and deviation NaN, and nothing significant.
+    UsageError for fewer, for infinite ones and beyond 1e100. NaN is let through, as by ministat.
     """
     numbers = [float(value) for value in values]
     _check(numbers)
@@ -131,8 +130,7 @@ def compare(
 ) -> Comparison:
     """Compare the values of a sample with those of the reference.
 
-    `confidence` is in percent, one of `CONFIDENCE_LEVELS`. Raises UsageError for another one,
-    and for values that `summarize` refuses.
+    UsageError for a `confidence` (percent) not of CONFIDENCE_LEVELS, and as `summarize`.
     """
     return compare_summaries(summarize(reference), summarize(other), confidence=confidence)
 

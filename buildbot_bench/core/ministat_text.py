@@ -83,8 +83,7 @@ def render(
     """Render labelled data sets, the reference first, as ministat prints them.
 
     The keywords are those of `Options`; `separate` is ministat's -s, `plot=False` its -A,
-    `header=False` its -q, and its -n is neither plot nor comparison. Raises UsageError as
-    `render_options` does.
+    `header=False` its -q, and its -n is neither plot nor comparison.
     """
     options = Options(
         width=width,

@@ -1,7 +1,4 @@
-"""The named values of one run: on the wire, packed for a table, and the one value that is judged.
-
-Standard library only: the lab imports it.
-"""
+"""The named values of one run: on the wire, packed for a table, and the one that is judged."""
 
 import gzip
 import hashlib
@@ -36,11 +33,7 @@ def wired(named: Mapping[Metric, float]) -> list[list[Any]]:
 
 
 def heard(told: Any) -> dict[Metric, float]:
-    """Read what `wired` wrote, from a lab that may say anything; what is no number is NaN.
-
-    Raises:
-        InfraError: There are more than MOST_VALUES, or one is no named value.
-    """
+    """Read what `wired` wrote, from a lab that may say anything; what is no number is NaN."""
     if not isinstance(told, list):
         raise InfraError(f"not the named values of a run: {quoted(told)}")
     if len(told) > MOST_VALUES:

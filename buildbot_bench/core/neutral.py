@@ -12,7 +12,7 @@ import hashlib
 import re
 from collections.abc import Iterable
 
-from buildbot_bench.core.elf import NOBITS, Section, sections
+from buildbot_bench.core.elf import NOBITS, sections
 
 _BUILD_DEPENDENT = re.compile(
     rb"""
@@ -42,17 +42,16 @@ _UNREAD = re.compile(rb"\.z?debug|\.rela?\.z?debug|\.comment|\.gnu_debuglink|\.S
 
 
 def neutralise(data: bytes) -> bytes:
-    """The same file with NUL in place of what its build tells of itself; as long as it was.
-
-    Code is left as it is, and so are bytes that are no whole ELF file.
-    """
+    """The same file, as long, with NUL for what its build tells of itself; code stays as it is."""
     found = sections(data)
     neutral = bytearray(data)
     for section in found:
         if section.name in _IDENTITIES:
             neutral[section.span] = bytes(section.span.stop - section.span.start)
         elif section.is_loaded and not section.is_code and section.kind != NOBITS:
-            neutral[section.span] = _BUILD_DEPENDENT.sub(_blot, data[section.span])
+            neutral[section.span] = _BUILD_DEPENDENT.sub(
+                lambda found: bytes(len(found[0])), data[section.span]
+            )
     for section in found:  # a damaged file may have code within data
         if section.is_code:
             neutral[section.span] = data[section.span]
@@ -72,25 +71,14 @@ def neutral_digest(data: bytes) -> str:
     digest = hashlib.sha256(data[4:8] + data[16:24])  # the class of machine
     for section in found:
         if not _UNREAD.match(section.name):
-            digest.update(_heading(section))
+            heading = section.kind, section.flags, section.address, section.size, section.name
+            digest.update(repr(heading).encode())
             digest.update(neutral[section.span])
     return digest.hexdigest()
 
 
 def digest_of_files(digests: Iterable[tuple[str, str]]) -> str:
-    """One digest for the (name, neutral digest) of a kernel and its modules, in any order.
-
-    What is for a debugger (`kernel.debug`) does not count: nothing of it runs.
-    """
+    """One digest for (name, neutral digest) of a kernel and its modules, but debuggers' files."""
     counted = sorted((name, digest) for name, digest in digests if not name.endswith(".debug"))
     text = "".join(f"{digest} {name}\n" for name, digest in counted)
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
-
-
-def _heading(section: Section) -> bytes:
-    header = (section.kind, section.flags, section.address, section.size, section.name)
-    return repr(header).encode()
-
-
-def _blot(match: re.Match[bytes]) -> bytes:
-    return bytes(len(match[0]))

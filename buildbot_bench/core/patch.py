@@ -54,8 +54,7 @@ def check_patch(body: bytes, name: str) -> None:
 def read_diff(text: str, *, contents: bool = True) -> list[PatchedFile]:
     """The files of a unified diff that have hunks; without `contents`, their hunks have no lines.
 
-    Raises:
-        UsageError: A hunk is not as long as its header says, or belongs to no file.
+    Raises UsageError for a hunk that is not as long as its header says, or belongs to no file.
     """
     lines = (line for line in StringIO(text) if line[0] in _DIFF)
     try:
@@ -66,10 +65,7 @@ def read_diff(text: str, *, contents: bool = True) -> list[PatchedFile]:
 
 
 def strip_level(body: str) -> int:
-    """How many leading directories of its paths are not the tree's: 1 for git's a/ and b/, else 0.
-
-    Reviews of the Subversion era name the files as they are. Of a damaged patch it is git's 1.
-    """
+    """How many leading directories are not the tree's: 1 for git's a/ and b/, or damage; else 0."""
     try:
         return _strip_level(read_diff(body, contents=False))
     except UsageError:

@@ -50,10 +50,7 @@ class FileChange:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReadFiles:
-    """The files that a build read: `names` of files and, with a slash, of directories.
-
-    `roots` are the top directories in which any of the files lies.
-    """
+    """The files, and directories with a slash, that a build read; `roots` are their top ones."""
 
     names: frozenset[str]
     roots: frozenset[str] = field(init=False, repr=False, compare=False)

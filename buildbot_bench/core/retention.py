@@ -11,8 +11,7 @@ LEAST_AGE_S = 3600.0
 class Stored:
     """One artefact. `needed`: somebody waits for it, or a report stands on it.
 
-    `claimed`: an image says that it is there; one that no image claims is what a master left that
-    died in the midst.
+    `claimed`: an image says that it is there; else a master left it that died in the midst.
     """
 
     digest: str
@@ -33,8 +32,7 @@ class RetentionPolicy:
 def expired(stored: Sequence[Stored], policy: RetentionPolicy, now_s: float) -> tuple[Stored, ...]:
     """What is to be deleted, oldest first: what is too old, then as much as there is too much.
 
-    What is needed stays though it be too old or too much, and so does what is younger than
-    LEAST_AGE_S.
+    What is needed, or younger than LEAST_AGE_S, stays however old or large.
     """
     left = sum(one.size for one in stored)
     chosen: list[Stored] = []

@@ -162,7 +162,6 @@ def parse_spec(text: str) -> Spec:
 
 
 def _generations(back: str, parent: str, whole: str) -> int:
-    """How many first parents `~3`, `^`, `^0`, `^{}` or `^{commit}` go back."""
     if back:
         return int(back[1:] or "1")
     match parent.removeprefix("^"):
@@ -227,10 +226,7 @@ def spec_text(spec: Spec) -> str:
 
 
 def named_on_branch(name: str) -> tuple[str, SvnNumber | CommitCount] | None:
-    """The branch and the number of `stable/14-n267886`, with a hash behind it or without.
-
-    None for another name. The branch need not exist.
-    """
+    """The branch and the number of `stable/14-n267886`, with a hash or without; None of others."""
     match = _ON_BRANCH.fullmatch(name)
     if match is None:
         return None

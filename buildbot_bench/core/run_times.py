@@ -49,10 +49,7 @@ class RunTimes:
 
 
 def executions_needed(length_s: float, step_s: float, *, most: int = MOST_EXECUTIONS) -> int:
-    """Return how many executions of a command make a measurement of `LEAST_STEPS` of its clock.
-
-    `length_s` is what the clock shows of one of them.
-    """
+    """How many executions of `length_s` each make a measurement of LEAST_STEPS clock steps."""
     wanted_s = LEAST_STEPS * step_s
     if length_s >= wanted_s:
         return 1

@@ -25,10 +25,7 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Iteration:
-    """One boot and one blast: a value in the metric's unit, or the reason why there is none.
-
-    `at_s` is when it ended, in seconds since the epoch; drift is read from it.
-    """
+    """One boot and one blast, ended at `at_s` (epoch): a value in the metric's unit or why none."""
 
     value: float | None
     at_s: float = 0.0

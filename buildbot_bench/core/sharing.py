@@ -14,6 +14,8 @@ from enum import StrEnum
 from heapq import heappop, heappush
 from types import MappingProxyType
 
+from buildbot_bench.core.figures import count, listed
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Demand:
@@ -147,10 +149,7 @@ class Weights:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Claim:
-    """On whose account something is measured.
-
-    `person` is empty for what nobody asked for, or nobody knows who did.
-    """
+    """On whose account something is measured; `person` is empty where nobody is known to ask."""
 
     kind: ClaimKind
     person: str = ""
@@ -230,16 +229,8 @@ def _first(ahead: Sequence[tuple[str, int]], what: str) -> str:
     named = list(numbers.items())
     # One more would be named in as many words as it is counted in.
     shown = named if len(named) <= _NAMED + 1 else named[:_NAMED]
-    said = [f"{_count(number, what)} of {whose}" for whose, number in shown]
+    said = [f"{count(number, what)} of {whose}" for whose, number in shown]
     if rest := sum(numbers.values()) - sum(number for _, number in shown):
-        said.append(f"{_count(rest, what)} of others")
+        said.append(f"{count(rest, what)} of others")
     alone = sum(numbers.values()) == 1
-    return f"{_and(said)} {'goes' if alone else 'go'} first"
-
-
-def _count(number: int, what: str) -> str:
-    return f"1 {what}" if number == 1 else f"{number} {what}s"
-
-
-def _and(said: Sequence[str]) -> str:
-    return said[0] if len(said) == 1 else f"{', '.join(said[:-1])} and {said[-1]}"
+    return f"{listed(said)} {'goes' if alone else 'go'} first"

@@ -70,19 +70,16 @@ class CommitPrior:
     @property
     def classes(self) -> tuple[TouchClass, ...]:
         """The classes, the most suspicious first."""
+        pairs = list(zip(self.weights, self.touches, strict=True))
         return tuple(
             TouchClass(
                 touch=touch,
                 commits=self.touches.count(touch),
-                share=self._share(touch),
+                share=min(fsum(w for w, t in pairs if t is touch), 1.0),
             )
             for touch in Touch
             if self.ran or touch is not Touch.RUNS
         )
-
-    def _share(self, touch: Touch) -> float:
-        weights = (w for w, t in zip(self.weights, self.touches, strict=True) if t is touch)
-        return min(fsum(weights), 1.0)
 
 
 def commit_prior(
@@ -110,27 +107,16 @@ def commit_prior(
     return CommitPrior(weights=tuple(weights), touches=touches, ran=bool(ran))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Neighbours:
-    """What the nearest builds around a commit read: the last before it, the first after it.
-
-    `after` is None where nothing after it was built yet.
-    """
-
-    before: ReadFiles
-    after: ReadFiles | None = None
-
-
-def presumed_no_op(changes: Sequence[FileChange], around: Neighbours) -> bool:
+def presumed_no_op(changes: Sequence[FileChange], around: Iterable[ReadFiles]) -> bool:
     """Whether a commit is presumed to change nothing of the kernel: no neighbour reads its files.
 
+    `around` is what the nearest builds before and after it read.
     Where no commit between it and a neighbour changes the kernel, that follows: all that was read
     is as it was, so the same is read again. Else it errs where a file is read only since a commit
     in between that is not built either; such a commit is built before long, being no no-op change
     itself, and with its list the commit is looked at again.
     """
-    lists = [around.before] if around.after is None else [around.before, around.after]
-    return not any(one.touched_by(changes) for one in lists)
+    return not any(one.touched_by(changes) for one in around)
 
 
 def _touch(files: Sequence[FileChange], read: ReadFiles, ran: frozenset[str]) -> Touch:

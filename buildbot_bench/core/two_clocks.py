@@ -13,8 +13,7 @@ _CONFIDENCE = 99.0
 def disagreement(old: Sequence[RunTimes], new: Sequence[RunTimes], min_effect: float) -> str:
     """Return a sentence where one of wall and processor time shows a change and the other does not.
 
-    A change is one of `min_effect`, a fraction, or more, significant at 99 %. Empty where both show
-    one, or neither, or the runs are too few.
+    Changes are of `min_effect`, a fraction, at 99 %. Empty where both show one, or runs are few.
     """
     if min(len(old), len(new)) < ministat.MIN_VALUES:
         return ""

@@ -24,10 +24,7 @@ _PAGES = "#/bench"  # behind the master's address, in that of each page of a far
 
 
 def glossary_url(page: str | None) -> str:
-    """Where the glossary of a farm is, by the address of one of its pages.
-
-    Empty when there is no such address: a search without a farm has none.
-    """
+    """Where a farm's glossary is, by the address of one of its pages; empty without one."""
     master, found, _ = (page or "").partition(_PAGES)
     return f"{master}{PAGE}" if found else ""
 
@@ -87,6 +84,11 @@ def environment() -> Environment:
         {one.__name__: one for one in (cell, code, fence, glossary_url, link, prose)}
     )
     return made
+
+
+def rendered(template: str, **known: Any) -> str:
+    """A template with what it is to know."""
+    return environment().get_template(template).render(known)
 
 
 def _functions(module: ModuleType) -> dict[str, Callable[..., Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from zlib import crc32
 
@@ -15,7 +15,7 @@ from buildbot_bench.core.profile.symbols import (
     restore_callers,
     share_change,
 )
-from buildbot_bench.render.environment import environment
+from buildbot_bench.render.environment import rendered
 
 ROOT = "all busy cycles"
 
@@ -40,6 +40,7 @@ class _Open:
     """A box whose last stack is still to come."""
 
     name: str
+    depth: int
     left: float
     old: int = 0
     new: int = 0
@@ -49,75 +50,57 @@ def lay_out(old: Profile, new: Profile, *, cost: float = 1.0) -> tuple[Box, ...]
     """The boxes of all stacks that are not idle, from the root upwards and from left to right.
 
     `cost` is what a packet costs in the new capture as a factor of what it costs in the old one.
-
     Callees stand in the order of their names, so that the same code stands in the same place in
     every picture.
     """
-    layout = _Layout(old.busy_samples, new.busy_samples, cost)
-    boxes = layout.sweep(_merged(old, new))
-    return tuple(sorted(boxes, key=lambda box: (box.depth, box.left, box.change.name)))
-
-
-def _merged(old: Profile, new: Profile) -> dict[tuple[str, ...], list[int]]:
-    """The old and the new samples of each different stack."""
     merged: dict[tuple[str, ...], list[int]] = defaultdict(lambda: [0, 0])
     for side, profile in enumerate((old, new)):
         for stack in profile.busy:
             merged[ROOT, *stack.frames][side] += stack.samples
-    return merged
+    of = old.busy_samples, new.busy_samples
+    boxes = (_closed(box, of, cost) for box in _sweep(merged, of, cost))
+    return tuple(sorted(boxes, key=lambda box: (box.depth, box.left, box.change.name)))
 
 
-class _Layout:
-    """The totals that shares are of, and by what those of the new capture are scaled."""
-
-    def __init__(self, old_busy: int, new_busy: int, cost: float) -> None:
-        self._old_busy = old_busy
-        self._new_busy = new_busy
-        self._cost = cost
-
-    def sweep(self, merged: dict[tuple[str, ...], list[int]]) -> Iterator[Box]:
-        """Walk the sorted stacks: neighbours share the boxes of the frames that they share."""
-        left = 0.0
-        unfinished: list[_Open] = []
-        for frames in sorted(merged):
-            shared = _shared(unfinished, frames)
-            yield from self._close(unfinished, shared)
-            unfinished += [_Open(name=name, left=left) for name in frames[shared:]]
-            old, new = merged[frames]
-            for box in unfinished:
-                box.old += old
-                box.new += new
-            left += self._width(old, new)
-        yield from self._close(unfinished, 0)
-
-    def _close(self, unfinished: list[_Open], keep: int) -> Iterator[Box]:
-        """Finish all boxes but the lowest ones."""
-        while len(unfinished) > keep:
-            box = unfinished.pop()
-            yield Box(
-                depth=len(unfinished),
-                left=box.left,
-                width=self._width(box.old, box.new),
-                samples=box.new,
-                change=self._change(box),
-            )
-
-    def _change(self, box: _Open) -> ShareChange:
-        old, new = (box.old, self._old_busy), (box.new, self._new_busy)
-        return share_change(box.name, old=old, new=new, cost=self._cost)
-
-    def _width(self, old: int, new: int) -> float:
-        shares = old / max(self._old_busy, 1) + self._cost * new / max(self._new_busy, 1)
-        return shares / (1 + self._cost)
+def _sweep(
+    merged: Mapping[tuple[str, ...], Sequence[int]], of: tuple[int, int], cost: float
+) -> Iterator[_Open]:
+    """Walk the sorted stacks: neighbours share the boxes of the frames that they share."""
+    left = 0.0
+    unfinished: list[_Open] = []
+    for frames in sorted(merged):
+        pairs = enumerate(zip(unfinished, frames, strict=False))
+        shared = next(
+            (depth for depth, (box, name) in pairs if box.name != name),
+            min(len(unfinished), len(frames)),
+        )
+        yield from unfinished[shared:]
+        del unfinished[shared:]
+        unfinished += [
+            _Open(name=name, depth=depth, left=left)
+            for depth, name in enumerate(frames[shared:], start=shared)
+        ]
+        old, new = merged[frames]
+        for box in unfinished:
+            box.old += old
+            box.new += new
+        left += _width((old, new), of, cost)
+    yield from unfinished
 
 
-def _shared(unfinished: Sequence[_Open], frames: Sequence[str]) -> int:
-    """How many boxes, from the root, a stack has in common with the one before it."""
-    pairs = zip(unfinished, frames, strict=False)
-    return next(
-        (depth for depth, (box, name) in enumerate(pairs) if box.name != name),
-        min(len(unfinished), len(frames)),
+def _closed(box: _Open, of: tuple[int, int], cost: float) -> Box:
+    return Box(
+        depth=box.depth,
+        left=box.left,
+        width=_width((box.old, box.new), of, cost),
+        samples=box.new,
+        change=share_change(box.name, old=(box.old, of[0]), new=(box.new, of[1]), cost=cost),
     )
+
+
+def _width(samples: tuple[int, int], of: tuple[int, int], cost: float) -> float:
+    shares = samples[0] / max(of[0], 1) + cost * samples[1] / max(of[1], 1)
+    return shares / (1 + cost)
 
 
 _TITLE_COLUMNS = 80  # so that the legend has its place beside it
@@ -196,7 +179,7 @@ def flame_difference(
 
     def about(box: Box) -> str:
         change = box.change
-        doubt = "" if change.beyond_chance else ", no more than chance explains"
+        doubt = "" if change.sure else ", no more than chance explains"
         points = f"{100 * change.delta:+.2f}".replace("-", "\N{MINUS SIGN}")
         return (
             f"{points} points: {old_name} {change.old:.2%}, {new_name} {change.new:.2%} "
@@ -214,7 +197,6 @@ def flame_difference(
 
 
 def _scale_words(cost: float | None, old_name: str) -> list[str]:
-    """What width and colour mean."""
     if cost is None:
         return [
             "Width: mean of both shares of the busy cycles.",
@@ -236,7 +218,6 @@ def _idle_words(label: str, profile: Profile) -> str:
 
 
 def _restored_words(*captures: tuple[str, Profile, Profile]) -> list[str]:
-    """What was added to the captures, each given by its label, as captured and as drawn."""
     shares = []
     for label, before, after in captures:
         pairs = zip(before.stacks, after.stacks, strict=True)
@@ -257,7 +238,7 @@ def _render(
     boxes: Sequence[Box] = (),
     tone: Callable[[Box], str] = lambda _: "same",
     about: Callable[[Box], str] = lambda _: "",
-    swatches: Sequence[Swatch] = (),
+    swatches: Sequence[tuple[str, str]] = (),
 ) -> str:
     """Everything above the boxes takes its own lines; the root stands at the bottom."""
     wide = [box for box in boxes if _pixels(box.width) >= _NARROWEST]
@@ -268,23 +249,20 @@ def _render(
         _draw(box, y=bottom - (box.depth + 1) * _ROW, tone=tone(box), about=about(box))
         for box in wide
     ]
-    return (
-        environment()
-        .get_template("flamegraph.svg")
-        .render(
-            title=title,
-            notes=notes,
-            drawn=drawn,
-            swatches=swatches,
-            width=_WIDTH,
-            height=bottom + (2 * _LINE if wide else 0),
-            margin=_MARGIN,
-            row=_ROW,
-            line=_LINE,
-            character=_CHARACTER,
-            controls=top - _CONTROLS,
-            bottom=bottom,
-        )
+    return rendered(
+        "flamegraph.svg",
+        title=title,
+        notes=notes,
+        drawn=drawn,
+        swatches=swatches,
+        width=_WIDTH,
+        height=bottom + (2 * _LINE if wide else 0),
+        margin=_MARGIN,
+        row=_ROW,
+        line=_LINE,
+        character=_CHARACTER,
+        controls=top - _CONTROLS,
+        bottom=bottom,
     )
 
 
@@ -314,14 +292,6 @@ _WARM_TONES = 5
 _TONES = (1.05, 1.25, 2.0)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Swatch:
-    """One field of the legend: a class of colour and what it means."""
-
-    tone: str
-    meaning: str
-
-
 def name_tone(name: str) -> str:
     """One of a few warm tones, always the same for a name; it means nothing."""
     return f"warm{crc32(name.encode('utf-8', 'replace')) % _WARM_TONES}"
@@ -331,14 +301,14 @@ def change_tone(change: ShareChange) -> str:
     """Blue for less, red for more, the stronger the larger; grey for what chance explains."""
     less, more = sorted((change.old, change.new))
     strength = sum(more >= factor * less for factor in _TONES)
-    if not strength or not change.beyond_chance:
+    if not strength or not change.sure:
         return "same"
     return f"{'more' if change.delta > 0 else 'less'}{strength}"
 
 
-def legend() -> tuple[Swatch, ...]:
-    """The tones from least to most, with the factors that they begin with."""
+def legend() -> tuple[tuple[str, str], ...]:
+    """The tones from least to most, each with what it means: by what factor it begins."""
     tones = list(enumerate(_TONES, start=1))
-    less = [Swatch(tone=f"less{strength}", meaning=f"÷ {least:g}") for strength, least in tones]
-    more = [Swatch(tone=f"more{strength}", meaning=f"× {least:g}") for strength, least in tones]  # noqa: RUF001 - the sign
-    return (*reversed(less), Swatch(tone="same", meaning="same"), *more)
+    less = [(f"less{strength}", f"÷ {least:g}") for strength, least in tones]
+    more = [(f"more{strength}", f"× {least:g}") for strength, least in tones]  # noqa: RUF001 - the sign
+    return (*reversed(less), ("same", "same"), *more)

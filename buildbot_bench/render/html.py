@@ -18,7 +18,7 @@ from buildbot_bench.core.report.evidence_model import ImageValues, Level
 from buildbot_bench.core.report.model import Report, StepReport
 from buildbot_bench.core.report.words import count, quantity
 from buildbot_bench.core.sample import Iteration, Sample
-from buildbot_bench.render.environment import environment
+from buildbot_bench.render.environment import rendered
 from buildbot_bench.render.mime import Picture
 from buildbot_bench.render.plots.distribution import BoxGroup, distribution
 from buildbot_bench.render.plots.history import (
@@ -46,8 +46,8 @@ class Tone(StrEnum):
 def badge_svg(label: str, words: str, tone: Tone) -> str:
     """The picture as SVG text; the words may be a stranger's."""
     left, right = (_PADDING_PX + _CHARACTER_PX * len(text) for text in (label, words))
-    template = environment().get_template("badge.svg")
-    return template.render(label=label, words=words, colour=tone.value, left=left, right=right)
+    known = {"label": label, "words": words, "colour": tone.value, "left": left, "right": right}
+    return rendered("badge.svg", **known)
 
 
 @cache
@@ -55,14 +55,11 @@ def glossary_html() -> str:
     """The whole page, which loads nothing; HTML within the Markdown is escaped."""
     text = shipped("docs/reference/glossary.md").read_text(encoding="utf-8")
     body = MarkdownIt("commonmark", {"html": False}).render(text)
-    return environment().get_template("glossary.html").render(body=body)
+    return rendered("glossary.html", body=body)
 
 
 def report_html(report: Report, pictures: Sequence[Picture] = ()) -> str:
-    """The whole report as HTML; every text in it is escaped, nothing is loaded from elsewhere.
-
-    The pictures are those that the mail itself carries, found by their Content-ID.
-    """
+    """The whole report as HTML that loads nothing; its pictures are found by their Content-ID."""
     return _rendered("report.html", report, pictures, _by_content_id, page=False)
 
 
@@ -89,7 +86,7 @@ def _rendered(
     page: bool,
 ) -> str:
     known = {"report": report, "setting": report.setting, "pictures": pictures, "source": source}
-    return environment().get_template(name).render(known, page=page)
+    return rendered(name, **known, page=page)
 
 
 def _by_content_id(picture: Picture) -> str:
@@ -113,8 +110,8 @@ def comparison_html(
     is_suite = report.left_out is not None
     shown = [] if is_suite else measured(report)
     series = [(one, _picture(report, one, n)) for n, one in enumerate(shown)]
-    template = environment().get_template("comparison.html")
-    html = template.render(
+    html = rendered(
+        "comparison.html",
         report=report,
         lead=[*(sentences(report) if is_suite else ()), headline(report)],
         rest=tuple(rest(report)) if is_suite else (),
@@ -127,7 +124,6 @@ def comparison_html(
 
 
 def _picture(report: ComparisonReport, series: SeriesReport, number: int) -> Picture | None:
-    """How the values of each variant are spread; None where nothing was measured."""
     labels = [variant.label for variant in report.variants]
     groups = [
         BoxGroup(label=label, values=sample.values, side="new" if place else "old")
@@ -147,8 +143,7 @@ def _picture(report: ComparisonReport, series: SeriesReport, number: int) -> Pic
 
 def report_markdown(report: Report) -> str:
     """The whole report but its log of probes, as Markdown that ends in a newline."""
-    template = environment().get_template("report.md")
-    return template.render(report=report, setting=report.setting)
+    return rendered("report.md", report=report, setting=report.setting)
 
 
 _MOST_PLOTS = 100
@@ -167,9 +162,7 @@ def judged_page(
         (heading(one), sentences(one) or ["no change"], _plot(one) if n < _MOST_PLOTS else None)
         for n, one in enumerate(ordered)
     ]
-    return (
-        environment().get_template("judged.html").render(series=shown, sharing=sharing, source=held)
-    )
+    return rendered("judged.html", series=shown, sharing=sharing, source=held)
 
 
 def _plot(one: JudgedSeries) -> Picture | None:

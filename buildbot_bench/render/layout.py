@@ -38,20 +38,16 @@ def moment(at_s: float) -> str:
     return datetime.fromtimestamp(at_s, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
-def column_widths(rows: Sequence[Sequence[str]]) -> list[int]:
-    """How many terminal columns each column of a table takes."""
-    return [max(map(wcwidth.width, column)) for column in zip(*rows, strict=True)]
+def columns(rows: Sequence[Sequence[str]], sides: str) -> Iterator[str]:
+    """The rows as lines of aligned columns; of each `sides` says whether it stands left or right.
 
-
-def padded(cell: str, width: int) -> str:
-    """A cell with blanks behind it."""
-    return wcwidth.ljust(cell, width)
-
-
-def aligned(figures: Sequence[str], widths: Sequence[int]) -> str:
-    """Figures of a row, each with blanks before it."""
-    cells = zip(figures, widths, strict=True)
-    return "  ".join(wcwidth.rjust(figure, width) for figure, width in cells)
+    `lr` are a name and its figure. Lines are as wide as the widest, in terminal columns.
+    """
+    widths = [max(map(wcwidth.width, column)) for column in zip(*rows, strict=True)]
+    put = [wcwidth.ljust if side == "l" else wcwidth.rjust for side in sides]
+    for row in rows:
+        cells = zip(put, row, widths, strict=True)
+        yield "  ".join(place(cell, width) for place, cell, width in cells)
 
 
 def _pieces(text: str, room: int) -> Iterator[str]:

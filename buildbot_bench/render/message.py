@@ -21,7 +21,7 @@ from buildbot_bench.core.report.incident_mails import BreakageReport, RecoveryRe
 from buildbot_bench.core.report.model import Report, Setting
 from buildbot_bench.core.report.words import count, percent, quantity, tag
 from buildbot_bench.core.revision import Revision
-from buildbot_bench.render.environment import environment
+from buildbot_bench.render.environment import rendered
 from buildbot_bench.render.html import comparison_html, report_html
 from buildbot_bench.render.layout import moment, wrap
 from buildbot_bench.render.mime import Letter, Picture
@@ -129,7 +129,7 @@ def breakage_fragment(report: BreakageReport) -> dict[str, str]:
 def _rendered(template: str, notice: Notice, **others: Any) -> str:
     # The macros that a breakage shares with a search's report read the links from `setting`.
     known = {"report": notice, "setting": notice, "page": False, "run_table": run_table}
-    return environment().get_template(template).render(known | others)
+    return rendered(template, **known | others)
 
 
 def run_table(runs: Sequence[ControlRun], iteration: str = "boot") -> str:

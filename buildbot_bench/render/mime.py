@@ -17,10 +17,7 @@ from buildbot_bench.core.legible import one_line, quoted
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Picture:
-    """A PNG, the name by which the HTML finds it, and what it shows in words.
-
-    `name` is letters, digits and signs of a file's name; `alternative` is for who sees no picture.
-    """
+    """A PNG, the file's name by which HTML finds it, and what it shows, for who sees no picture."""
 
     name: str
     png: bytes
@@ -43,8 +40,7 @@ _ASCII_POLICY = _POLICY.clone(max_line_length=200)
 class Letter:
     """What a mail says: the text, the HTML with the same content, the pictures that it shows.
 
-    What is `attached` is a file of text, report.txt. `thread` tells incidents apart: all mails of
-    one stand in one thread.
+    `attached` is a file of text, report.txt. All mails of one incident have one `thread`.
     """
 
     subject: str
@@ -74,10 +70,7 @@ class Envelope:
 
 
 def write_message(letter: Letter, envelope: Envelope) -> EmailMessage:
-    """The mail; the same arguments give the same bytes.
-
-    Raises UsageError for what is no address, and for a header that would end its line.
-    """
+    """The mail, the same bytes each time; UsageError for no address, and for lines in a header."""
     message = EmailMessage(policy=_POLICY)
     try:
         _address(message, envelope, letter)
@@ -155,7 +148,6 @@ def _file(text: str) -> MIMEPart:
 
 
 def _relate(message: MIMEPart, report: MIMEPart, pictures: Sequence[Picture]) -> None:
-    """Make a part of the report and the pictures that its HTML shows."""
     names = [picture.content_id for picture in pictures]
     message.make_related(_boundary(str(report.get_boundary()), *names))
     message.set_param("type", report.get_content_type())  # RFC 2387 asks for it

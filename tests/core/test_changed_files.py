@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from buildbot_bench.core.profile.overlap import Overlap, overlaps
-from buildbot_bench.core.report.changed_files import places_of
-from buildbot_bench.core.report.why import Capture, Captures, explain
+from buildbot_bench.core.profile.overlap import ChangedFile, overlaps
+from buildbot_bench.core.report.why import Capture, Captures, explain, places_of
 from tests.core.profiles import folded
 
 DIFF = """\
@@ -40,10 +39,10 @@ diff --git a/README b/README
 
 def test_a_change_within_a_function_is_likelier_than_its_name_on_a_changed_line():
     within, naming = overlaps(DIFF, ["in_cksum", "route_flush", "route_lookup", "absent"])
-    assert replace(within, lines=()) == Overlap(
+    assert replace(within, lines=()) == ChangedFile(
         path="sys/net/route.c", changed=("route_flush", "route_lookup"), named=("in_cksum",)
     )
-    assert naming == Overlap(path="sys/net/if.c", named=("in_cksum",))
+    assert naming == ChangedFile(path="sys/net/if.c", named=("in_cksum",))
 
 
 def test_the_lines_that_lie_in_a_function_are_told_with_their_numbers():

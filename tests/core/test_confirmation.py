@@ -12,11 +12,10 @@ from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.incident.confirmation import (
     Confirmation,
     Standing,
-    Wanted,
-    WantedBoots,
     confirmation,
     leaves_a_rest,
 )
+from buildbot_bench.core.judge.model import Remeasure
 from buildbot_bench.core.search import Evidence, Measurement, SearchPolicy
 
 OLD, NEW = 3, 4
@@ -36,7 +35,7 @@ class Series:
     def __post_init__(self) -> None:
         self._rng = np.random.default_rng(self.seed)
 
-    def boot(self, wanted: WantedBoots) -> None:
+    def boot(self, wanted: Remeasure) -> None:
         usual = np.log1p(self.step) if wanted.position >= NEW else 0.0
         level = self.levels.get((wanted.position, wanted.image), usual)
         for _ in range(wanted.iterations):
@@ -52,7 +51,7 @@ class Series:
             found = confirmation(OLD, NEW, evidence, policy)
             if isinstance(found, Confirmation):
                 return found
-            for boots in found.boots:
+            for boots in found:
                 self.boot(boots)
         raise AssertionError("it never ends")
 
@@ -63,8 +62,8 @@ def wanted(*measured: tuple[int, int], policy: SearchPolicy = POLICY) -> Counter
         measurements=tuple(Measurement(position=p, image=i, value=1e6) for p, i in measured)
     )
     found = confirmation(OLD, NEW, evidence, policy)
-    assert isinstance(found, Wanted)
-    return Counter({(b.position, b.image): b.iterations for b in found.boots})
+    assert isinstance(found, tuple)
+    return Counter({(b.position, b.image): b.iterations for b in found})
 
 
 def test_three_boots_of_each_side_are_asked_for_on_two_images():
@@ -86,8 +85,8 @@ def test_boots_of_an_identical_kernel_count_for_the_side():
     measured = tuple(Measurement(position=2, value=1e6, image=i) for i in (0, 0, 1))
     evidence = Evidence(measurements=measured, same_as_previous=frozenset({OLD}))
     found = confirmation(OLD, NEW, evidence, POLICY)
-    assert isinstance(found, Wanted)
-    assert {boots.position for boots in found.boots} == {NEW}
+    assert isinstance(found, tuple)
+    assert {boots.position for boots in found} == {NEW}
 
 
 def test_a_plain_step_is_confirmed_by_three_boots_of_each_side():
@@ -137,9 +136,9 @@ def test_the_side_whose_images_contradict_each_other_is_asked_first():
         for at, image in ((OLD, 0), (OLD, 0), (OLD, 1), (NEW, 0), (NEW, 0), (NEW, 1))
     )
     found = confirmation(OLD, NEW, Evidence(measurements=measured), POLICY)
-    assert isinstance(found, Wanted)
-    assert {boots.position for boots in found.boots} == {NEW}
-    assert {boots.image: boots.iterations for boots in found.boots} == {0: 1, 1: 2}
+    assert isinstance(found, tuple)
+    assert {boots.position for boots in found} == {NEW}
+    assert {boots.image: boots.iterations for boots in found} == {0: 1, 1: 2}
 
 
 def test_a_step_that_turns_out_smaller_than_claimed_stands_on_two_images_after_all():

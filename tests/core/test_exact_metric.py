@@ -321,8 +321,8 @@ def test_a_function_that_does_more_takes_nothing_from_the_others_when_all_is_cou
     old = capture(EXECUTED, route_lookup=100_000, ip_forward=5_000)
     new = capture(EXECUTED, route_lookup=100_000, ip_forward=5_525)
     more, same = compare_symbols(old, new)
-    assert (more.name, more.delta, more.beyond_chance) == ("ip_forward", pytest.approx(0.005), True)
-    assert (same.name, same.delta, same.beyond_chance) == ("route_lookup", 0.0, False)
+    assert (more.name, more.delta, more.sure) == ("ip_forward", pytest.approx(0.005), True)
+    assert (same.name, same.delta, same.sure) == ("route_lookup", 0.0, False)
     sampled = [replace(each, event="cycles") for each in (old, new)]
     assert all(change.delta for change in compare_symbols(*sampled))
 

@@ -86,8 +86,8 @@ def test_difference_that_sampling_explains_is_not_beyond_chance():
     (many, _) = compare_symbols(folded("f 50000", "g 50000"), folded("f 55000", "g 45000"))
     assert few.delta == many.delta == pytest.approx(0.05)
     assert few.error == pytest.approx(0.0705, abs=1e-4)  # sqrt(.5*.5/100 + .55*.45/100)
-    assert not few.beyond_chance
-    assert many.beyond_chance
+    assert not few.sure
+    assert many.sure
 
 
 def test_difference_of_simple_tx_is_the_path_around_the_ring(data):

@@ -92,7 +92,7 @@ def result_files(
 
 def flame_graph_names(report: ComparisonReport, part: Part, profiles: Profiles) -> dict[str, str]:
     """The file of each flame graph of a part, with what it shows."""
-    labels = _labels(report)
+    labels = [variant.label for variant in report.variants]
     images = image_names(labels)
     names: dict[str, str] = {}
     for series in part.series:
@@ -110,11 +110,8 @@ def flame_graph_names(report: ComparisonReport, part: Part, profiles: Profiles) 
 def published_series(
     report: ComparisonReport, part: Part, boots: Sequence[BootLog], profiles: Profiles
 ) -> tuple[PublishedSeries, ...]:
-    """What is published of a part, of all variants, the base first.
-
-    Facts are those of a variant's own boots, and the series' where no boot reported any.
-    """
-    labels = _labels(report)
+    """What is published of a part; facts are the series' where no boot reported any."""
+    labels = [variant.label for variant in report.variants]
     images = image_names(labels)
     found: list[PublishedSeries] = []
     for series in part.series:
@@ -156,10 +153,6 @@ def _boot(boot: BootLog) -> PublishedBoot:
     logs = split_logs(boot.log)
     cut = any(map(is_cut, (logs.receiver, *logs.senders)))
     return PublishedBoot(ordinal=boot.ordinal, logs=logs, whole=boot.whole and not cut)
-
-
-def _labels(report: ComparisonReport) -> list[str]:
-    return [variant.label for variant in report.variants]
 
 
 def image_names(labels: Iterable[str]) -> tuple[str, ...]:

@@ -17,8 +17,7 @@ from statistics import fmean, median
 import numpy as np
 from scipy.special import stdtrit
 
-from buildbot_bench.core.compare.factor_answer import FactorAnswer, Interaction, SimpleEffect
-from buildbot_bench.core.compare.model import SeriesValues
+from buildbot_bench.core.compare.model import FactorAnswer, Interaction, SeriesValues, SimpleEffect
 from buildbot_bench.core.factor_cells import cell_label, cell_of, design_of
 from buildbot_bench.core.figures import fine_percent, size
 from buildbot_bench.core.model.learn import learn
@@ -32,10 +31,7 @@ Cell = tuple[str, ...]  # a level of each factor, in their order
 def factors(
     values: SeriesValues, labels: Sequence[str], *, confidence: float
 ) -> FactorAnswer | None:
-    """What the factors do that the labels name; None where they name none, or there is no value.
-
-    `confidence` in percent, of each interval by itself.
-    """
+    """What the factors do that the labels name, if any; `confidence` of an interval in percent."""
     levels = design_of(labels)
     if not levels:
         return None
@@ -90,14 +86,15 @@ class _Analysis:
     def answer(self) -> FactorAnswer:
         missing = [cell for cell in product(*self.levels.values()) if cell not in self.places]
         simple, interactions = tuple(self._simple()), tuple(self._interactions())
-        best = self._best()
+        sign = 1 if self.values.metric.higher_is_better else -1
+        best = max(self.places, key=lambda cell: sign * self._level(cell))
         images = min(len(self._images(cell)) for cell in self.places)
         answer = FactorAnswer(
             factors=self.levels,
             main=tuple(self._main()),
             simple=simple,
             interactions=interactions,
-            best=best,
+            best=self._named(best),
             missing=tuple(cell_label(self._named(cell)) for cell in missing),
             images=images,
             sentences=(),
@@ -106,7 +103,6 @@ class _Analysis:
         return replace(answer, sentences=tuple(_sentences(answer, self.values)))
 
     def _method(self, images: int) -> Iterator[str]:
-        """How the figures come about, and what one image of each kernel leaves open."""
         yield (
             f"An effect of a factor is a ratio of medians, with a {self.confidence:g} % interval"
             " of its own."
@@ -184,20 +180,9 @@ class _Analysis:
 
     def _luck(self, cells: Sequence[Cell]) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
         """The covariance of cells by the luck of the images that they share."""
-        shares = [self._shares(cell) for cell in cells]
-        rows = [
-            [
-                self.luck**2 * sum(w * other.get(image, 0.0) for image, w in own.items())
-                for other in shares
-            ]
-            for own in shares
-        ]
-        return np.array(rows)
-
-    def _shares(self, cell: Cell) -> dict[tuple[int, int], float]:
-        """What each image counts in a cell's level, as fractions; by kernel and image."""
-        images = self._images(cell)
-        return {(self._kernel(cell), image): 1 / len(images) for image in images}
+        images = [{(self._kernel(cell), image) for image in self._images(cell)} for cell in cells]
+        shared = [[len(own & other) / len(own) / len(other) for other in images] for own in images]
+        return self.luck**2 * np.array(shared)
 
     def _boots(self, cell: Cell) -> float:
         """Of one image, so many boots would tell a cell's level as well as those of its images."""
@@ -207,10 +192,6 @@ class _Analysis:
     def _kernel(self, cell: Cell) -> int:
         place = self.places[cell]
         return self.values.kernels[place] if self.values.kernels else place
-
-    def _best(self) -> Mapping[str, str]:
-        sign = 1 if self.values.metric.higher_is_better else -1
-        return self._named(max(self.places, key=lambda cell: sign * self._level(cell)))
 
     def _cells_at_first(self, number: int) -> Iterator[Cell]:
         """The cells in which a factor has its first level."""

@@ -10,10 +10,7 @@ _FILLS = ("", " fs pattern 5", " fs pattern 1", " fs pattern 2")
 
 
 def gnuplot_script(title: str, unit: str, images: Mapping[str, str]) -> str:
-    """The script that draws IMAGE.data of each image; `images` has the label of each.
-
-    It writes graph.png, and graph.svg when it is run with `gnuplot -e svg=1 gnuplot.plt`.
-    """
+    """Draws IMAGE.data of all `images`, by label, as graph.png, or graph.svg with `-e svg=1`."""
     width = _WIDTH / max(1, len(images))
     lines = [
         "# gnuplot gnuplot.plt draws graph.png; gnuplot -e svg=1 gnuplot.plt draws graph.svg",

@@ -1,12 +1,10 @@
 """The report of a comparison as frozen dataclasses, with all text cleaned by `one_line`."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
 
-from buildbot_bench.core.compare.factor_answer import FactorAnswer
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.json_model import Count, Figure, Share, in_json
 from buildbot_bench.core.ministat import Comparison
@@ -144,22 +142,19 @@ class VariantChange:
     @in_json
     def effect(self) -> Figure | None:
         """By what fraction of the base's mean the variant differs."""
-        found = self.comparison
-        if found is None or not math.isfinite(found.difference_percent):
-            return None
-        return found.difference_percent / 100
+        return self._relative[0]
 
     @property
     @in_json
     def low(self) -> Figure | None:
         """The interval's lower end."""
-        return None if self.effect is None else self.effect - self._error
+        return self._relative[1]
 
     @property
     @in_json
     def high(self) -> Figure | None:
         """The interval's upper end."""
-        return None if self.effect is None else self.effect + self._error
+        return self._relative[2]
 
     @property
     @in_json
@@ -168,8 +163,62 @@ class VariantChange:
         return None if self.comparison is None else self.comparison.p_value
 
     @property
-    def _error(self) -> float:
-        return 0.0 if self.comparison is None else abs(self.comparison.error_percent) / 100
+    def _relative(self) -> tuple[float, float, float] | tuple[None, None, None]:
+        return (self.comparison and self.comparison.relative) or (None, None, None)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SimpleEffect:
+    """What a level of a factor does beside its first one, while the others stay `at` theirs.
+
+    Fractions: the effect, and its interval of the comparison's confidence.
+    """
+
+    factor: str
+    level: str
+    beside: str
+    at: Mapping[str, str]
+    effect: Figure
+    low: Figure
+    high: Figure
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Interaction:
+    """How an effect of one factor changes with another one: the ratio of the two effects less 1."""
+
+    factors: tuple[str, str]
+    levels: tuple[str, str]
+    ratio: Figure
+    low: Figure
+    high: Figure
+
+    @property
+    @in_json
+    def is_there(self) -> bool:
+        """Whether chance alone does not explain it."""
+        return self.low > 0 or self.high < 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FactorAnswer:
+    """What factors do on one testbed and workload, in `sentences` and in figures.
+
+    `main` are the effects of levels, averaged over the cells of the other factors, in logs; `at` is
+    empty there. `best` is the best cell of those measured. `missing` are cells without a value;
+    what needs them is left out. `images` is the least number of images of any kernel. `method` says
+    how the figures come about, and what they leave open.
+    """
+
+    factors: Mapping[str, tuple[str, ...]]
+    main: tuple[SimpleEffect, ...]
+    simple: tuple[SimpleEffect, ...]
+    interactions: tuple[Interaction, ...]
+    best: Mapping[str, str]
+    missing: tuple[str, ...]
+    images: Count
+    sentences: tuple[str, ...]
+    method: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -42,8 +42,7 @@ def published_files(
 ) -> dict[str, str]:
     """The texts of one testbed's directory by their paths.
 
-    `body` is the comparison in Markdown, `graph` the picture's file name, and `flame_graphs` those
-    of flame graphs, each with what it shows.
+    `body` is Markdown, `graph` a picture's name; `flame_graphs` say what each file of them shows.
     """
     files = {
         "README.md": _readme(title, body, all_series, graph, flame_graphs or {}),
@@ -118,15 +117,10 @@ def _readme(
     if flame_graphs:
         lines += ["", "flame graph:"]
         lines += [f"  - [{about}]({path})" for path, about in flame_graphs.items()]
-    if cut := sum(not boot.whole for boot in _boots(all_series)):
+    variants = [variant for series in all_series for variant in series.variants]
+    if cut := sum(not boot.whole for variant in variants for boot in variant.boots):
         lines += ["", f"The logs of {cut} boots are not whole: in RAW/ their names end in .cut."]
     return "\n".join(lines) + "\n"
-
-
-def _boots(all_series: Sequence[PublishedSeries]) -> Iterator[PublishedBoot]:
-    for series in all_series:
-        for variant in series.variants:
-            yield from variant.boots
 
 
 def _named(fact: str) -> str:
@@ -154,16 +148,10 @@ def _rows(named: Iterator[tuple[str, tuple[float, ...]]], *, missing: str = "") 
 def _info(image: str, workload: str, facts: Mapping[str, str]) -> str:
     """The set-up as a file that sh(1) can read; its values are quoted, no matter what they hold."""
     settings = {"IMAGE": image, "CFG": workload, "PKTGEN": "", "UNAME": facts.get("uname", "")}
-    settings |= {f"FACT_{_variable(name)}": value for name, value in facts.items()}
-    return "".join(f'{name}="{_SPECIAL.sub(_escaped, v)}"\n' for name, v in settings.items())
-
-
-def _escaped(match: re.Match[str]) -> str:
-    return "\\" + match[1]
-
-
-def _variable(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9]+", "_", name).upper()
+    for name, value in facts.items():
+        settings[f"FACT_{re.sub('[^A-Za-z0-9]+', '_', name).upper()}"] = value
+    quoted = ((name, _SPECIAL.sub(r"\\\1", value)) for name, value in settings.items())
+    return "".join(f'{name}="{value}"\n' for name, value in quoted)
 
 
 def safe(name: str) -> str:

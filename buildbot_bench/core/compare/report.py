@@ -20,17 +20,7 @@ from buildbot_bench.core.compare.model import (
 from buildbot_bench.core.compare.schedule import delays, passes
 from buildbot_bench.core.compare.text import outcome, verdict_text
 from buildbot_bench.core.compare.variants import recorded_notes
-from buildbot_bench.core.compare.verdict import (
-    Better,
-    ComparedSides,
-    ComparisonTerms,
-    NoDifference,
-    SidesVerdict,
-    Undecided,
-    WithinLayoutLuck,
-    Worse,
-    compared,
-)
+from buildbot_bench.core.compare.verdict import ComparisonTerms, compared
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.legible import one_line
 from buildbot_bench.core.ministat import holm
@@ -38,15 +28,8 @@ from buildbot_bench.core.model.resolution import rounding_words
 from buildbot_bench.core.report.model import Contrast, Side
 from buildbot_bench.core.report.steps import contrast
 from buildbot_bench.core.report.words import count
+from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.core.two_clocks import disagreement
-
-_KINDS: dict[type[SidesVerdict], Verdict] = {
-    Better: Verdict.BETTER,
-    Worse: Verdict.WORSE,
-    NoDifference: Verdict.NO_DIFFERENCE,
-    WithinLayoutLuck: Verdict.WITHIN_LUCK,
-    Undecided: Verdict.UNDECIDED,
-}
 
 
 def compose_comparison(
@@ -63,10 +46,7 @@ def compose_comparison(
     url: str = "",
     left_out: Mapping[str, str] | None = None,
 ) -> ComparisonReport:
-    """The report of what was measured; of the variants the base is the first.
-
-    With `left_out` the series are the values of a suite, and these the others.
-    """
+    """The report of what was measured, the base first; with `left_out` the values of a suite."""
     shown = tuple(
         ComparedVariant(label=one_line(variant.label), variant=one_line(variant.variant))
         for variant in variants
@@ -115,7 +95,6 @@ def outcome_of(
 
 
 def _order(labels: Sequence[str], item: ItemUnderTest) -> str:
-    """How the iterations of some variants alternate, in a sentence."""
     rows = passes(len(labels))
     there = ", ".join(labels[variant] for variant in rows[0])
     begun = " Each round starts with another variant." if len(rows) > 1 else ""
@@ -124,7 +103,6 @@ def _order(labels: Sequence[str], item: ItemUnderTest) -> str:
 
 
 def _drift(variants: int, iterations: int, item: ItemUnderTest) -> str:
-    """What becomes of a drift of the lab that goes on evenly, in a sentence."""
     left = (variants - 1) / iterations if iterations % 2 else 0
     but = (
         f" Each has an odd number of {item.iteration}s: a drift of {left:.2g} of them may remain."
@@ -150,13 +128,21 @@ def _series(values: SeriesValues, labels: Sequence[str], wanted: ComparisonTerms
         metric=values.metric,
         epoch=one_line(values.epoch),
         samples=samples,
-        images=tuple(_images(values, place) for place in range(len(samples))),
+        images=tuple(
+            tuple(
+                MeasuredImage(image=image, boots=len(own), level=fmean(own))
+                for image, own in values.by_image(place).items()
+            )
+            for place in range(len(samples))
+        ),
         changes=tuple(
             VariantChange(
                 label=label,
                 comparison=one.comparison,
-                verdict=_KINDS[type(judged.verdict)],
-                beyond_luck=_beyond_luck(judged, values.item),
+                verdict=Verdict(judged.verdict.kind),
+                beyond_luck=BeyondLuck(
+                    **shared(BeyondLuck, judged), said=verdict_text(judged, values.item)
+                ),
                 p_corrected=judged.chance,
                 flame_graphs=values.flame_graphs.get(place),
             )
@@ -168,23 +154,6 @@ def _series(values: SeriesValues, labels: Sequence[str], wanted: ComparisonTerms
         notes=(*_notes(values, labels, found), *_clocks(values, labels, wanted.min_effect)),
         facts={one_line(name): one_line(str(value)) for name, value in values.facts.items()},
         factors=factors(values, labels, confidence=confidence),
-    )
-
-
-def _images(values: SeriesValues, place: int) -> tuple[MeasuredImage, ...]:
-    return tuple(
-        MeasuredImage(image=image, boots=len(own), level=fmean(own))
-        for image, own in values.by_image(place).items()
-    )
-
-
-def _beyond_luck(found: ComparedSides, item: ItemUnderTest) -> BeyondLuck:
-    return BeyondLuck(
-        effect=found.effect,
-        low=found.low,
-        high=found.high,
-        separated=found.separated,
-        said=verdict_text(found, item),
     )
 
 
@@ -242,7 +211,6 @@ def _clocks(values: SeriesValues, labels: Sequence[str], min_effect: float) -> I
 
 
 def _single(values: SeriesValues, labels: Sequence[str]) -> Iterator[str]:
-    """Why there are no further images, of all or of some."""
     reasons = dict.fromkeys(why for why in values.single if why)
     for why in reasons:
         of = [label for label, own in zip(labels, values.single, strict=True) if own == why]

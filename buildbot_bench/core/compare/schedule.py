@@ -49,11 +49,9 @@ class Block:
 
 
 def passes(variants: int) -> tuple[tuple[int, ...], ...]:
-    """The passes whose rounds make up a whole square: after them the order begins anew.
-
-    With an even number of variants half of the rows are others backwards.
-    """
+    """The passes whose rounds make up a whole square: after them the order begins anew."""
     zigzag = [-(place // 2) if place % 2 == 0 else (place + 1) // 2 for place in range(variants)]
+    # With an even number of variants half of the rows are others backwards.
     shifts = variants // 2 if variants % 2 == 0 else variants
     return tuple(tuple((step + shift) % variants for step in zigzag) for shift in range(shifts))
 
@@ -78,10 +76,7 @@ def images_in_turn(wanted: ImageBoots) -> Iterator[int]:
 
 
 def next_block(done: Sequence[ImageBoots], wanted: Sequence[ImageBoots]) -> Block | None:
-    """The boots that come next after `done` ones of each variant; None when none is missing.
-
-    What was booted more often than `wanted`, or is not wanted, is passed over.
-    """
+    """The boots that come next after `done` ones of each variant; None when none is missing."""
     left = [Counter(own) for own in done]
     turns = [images_in_turn(own) for own in wanted]
     most = max((sum(own.values()) for own in wanted), default=0)
@@ -105,10 +100,7 @@ def next_block(done: Sequence[ImageBoots], wanted: Sequence[ImageBoots]) -> Bloc
 
 
 def delays(booted: Sequence[int], variants: int) -> tuple[float, ...]:
-    """By how many boots each variant came later than the base on average, in the order booted.
-
-    0 for one of which there is no boot.
-    """
+    """By how many boots each variant came later than the base on average; 0 without a boot."""
     places: list[list[int]] = [[] for _ in range(variants)]
     for place, variant in enumerate(booted):
         places[variant].append(place)
@@ -141,8 +133,7 @@ def more_images(
 ) -> tuple[VariantPlan, ...]:
     """What is to be booted of each variant, once all of `plans` is; the same if that is enough.
 
-    `booted` are the places of the variants that take part; the base's is 0. Nothing that was
-    wanted is taken back.
+    `booted` are the places that take part, the base's 0. Nothing that was wanted is taken back.
     """
     return more_for_all([verdicts_of(values, wanted, booted=booted)], plans, limits)
 

@@ -79,14 +79,10 @@ def _told(
     of_it = [(series, change) for series, change in found if change.verdict == verdict]
     if not of_it:
         return ""
-    series, change = max(of_it, key=lambda one: _size(one[1]))
+    series, change = max(of_it, key=lambda one: abs(one[1].effect or 0.0))
     are, most = ("are", " most") if len(of_it) > 1 else ("is", "")
     by = f"{named(series.metric.name)} by {size(change.effect or 0.0)}{most}"
     return f"{len(of_it):,} of {len(found):,} values {are} {verdict}: {by}"
-
-
-def _size(change: VariantChange) -> float:
-    return abs(change.effect or 0.0)
 
 
 def changed(report: ComparisonReport) -> list[tuple[SeriesReport, VariantChange]]:
@@ -97,7 +93,7 @@ def changed(report: ComparisonReport) -> list[tuple[SeriesReport, VariantChange]
         for change in series.changes
         if change.verdict in {Verdict.WORSE, Verdict.BETTER}
     ]
-    return sorted(found, key=lambda one: -_size(one[1]))
+    return sorted(found, key=lambda one: -abs(one[1].effect or 0.0))
 
 
 def changed_rows(report: ComparisonReport, named: Named = str) -> tuple[tuple[str, ...], ...]:
@@ -153,7 +149,12 @@ def rest(report: ComparisonReport, named: Named = str) -> Iterator[str]:
         yield f"{same:,} without a difference of {threshold(report.min_effect)} or more."
     if unsure := found[Verdict.UNDECIDED] + found[Verdict.WITHIN_LUCK]:
         yield f"{unsure:,} undecided."
-    if blind := sum(_is_blind(one) for series in report.series for one in series.changes):
+    # Of these one image of each side cannot tell, however often it runs.
+    if blind := sum(
+        one.p_corrected is None and one.beyond_luck.effect is not None
+        for series in report.series
+        for one in series.changes
+    ):
         yield f"{blind:,} of them cannot be decided with one image of each."
     left_out = report.left_out or {}
     if left_out:
@@ -164,8 +165,3 @@ def rest(report: ComparisonReport, named: Named = str) -> Iterator[str]:
     shared = [set(series.notes) for series in report.series]
     notes = report.series[0].notes if report.series else ()
     yield from (f"note: {note}" for note in notes if all(note in one for one in shared))
-
-
-def _is_blind(change: VariantChange) -> bool:
-    """Return whether one image of each side cannot tell, however often it runs."""
-    return change.p_corrected is None and change.beyond_luck.effect is not None

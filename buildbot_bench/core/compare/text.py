@@ -3,12 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from textwrap import TextWrapper
 
-from buildbot_bench.core.compare.model import (
-    ComparisonReport,
-    SeriesReport,
-    VariantChange,
-    Verdict,
-)
+from buildbot_bench.core.compare.model import ComparisonReport, SeriesReport, VariantChange, Verdict
 from buildbot_bench.core.compare.suite import changed_rows, in_columns, rest, sentences
 from buildbot_bench.core.compare.verdict import (
     Better,
@@ -32,10 +27,7 @@ _FILL = TextWrapper(width=80, break_long_words=False, break_on_hyphens=False).fi
 
 
 def text(report: ComparisonReport) -> str:
-    """The answer of bench-compare: a headline, one table, and ministat's blocks for each series.
-
-    Of a suite its outcome, one table of what changed, and what of the rest is to be said.
-    """
+    """The answer of bench-compare: headline, table, and each series' blocks, or a suite's rest."""
     if report.left_out is not None:
         rows = in_columns(table(report))
         parts = ["\n".join(map(_FILL, sentences(report))), *([_aligned(rows)] if rows else [])]
@@ -71,7 +63,8 @@ def markdown(report: ComparisonReport) -> str:
         lines += [report.detail, ""]
     if rows := table(report, _code):
         rows = (rows[0], ("---",) * len(rows[0]), *rows[1:])
-        lines += ["| " + " | ".join(map(_cell, row)) + " |" for row in rows]
+        cells = ([cell.replace("|", "\\|") for cell in row] for row in rows)
+        lines += [f"| {' | '.join(row)} |" for row in cells]
     if report.left_out is not None:
         lines += [
             "",
@@ -89,8 +82,7 @@ def table(
 ) -> tuple[tuple[str, ...], ...]:
     """The one table: its headings, and a row for each new variant of each series.
 
-    Of a suite a row for each value that changed, whose name `named` writes. It is empty where there
-    is nothing to show.
+    Of a suite: each value that changed, as `named` writes it; empty where nothing is to be shown.
     """
     if report.left_out is not None:
         return changed_rows(report, named)
@@ -137,7 +129,6 @@ def factor_lines(report: ComparisonReport) -> Iterator[str]:
 
 
 def _legend(report: ComparisonReport) -> list[str]:
-    """What each variant is, where its label does not say so."""
     return [
         f"{variant.label} is {variant.variant}"
         for variant in report.variants
@@ -234,10 +225,6 @@ def _flame_graphs(series: SeriesReport) -> list[tuple[str, str]]:
 def _code(name: str) -> str:
     """A name that somebody else chose, as Markdown shows it and does nothing else with it."""
     return f"`{name.replace('`', chr(39))}`"
-
-
-def _cell(value: str) -> str:
-    return value.replace("|", "\\|")
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> str:

@@ -86,10 +86,7 @@ def _shown(variant: str) -> str:
 
 
 def same_as(built: Sequence[Hashable | None]) -> dict[int, int]:
-    """By the places of variants that came out as one before them, the place of that one.
-
-    `built` tells what each came out as; None where that is not known, or does not matter.
-    """
+    """By the places of variants that came out as one before them, its place; None tells nothing."""
     first: dict[Hashable, int] = {}
     same: dict[int, int] = {}
     for place, one in enumerate(built):
@@ -131,10 +128,7 @@ BootT = TypeVar("BootT", bound=InEpoch)
 
 
 def of_newest_epoch(boots: Sequence[BootT]) -> tuple[list[BootT], list[BootT]]:
-    """The boots of the epoch in which the last one was measured, and all others.
-
-    `boots` are in the order measured.
-    """
+    """The boots of the epoch in which the last one was measured, and all others."""
     newest = boots[-1].epoch if boots else ""
     return (
         [boot for boot in boots if boot.epoch == newest],
@@ -168,10 +162,7 @@ _NONE = "none"
 def recorded_boots(
     boots: Iterable[tuple[int, Mapping[str, Any]]], variants: int
 ) -> tuple[str, ...]:
-    """How the boots of each variant were dealt, as its last one says; empty if none was recorded.
-
-    `boots` are places of variants with the facts of a boot, in the order measured.
-    """
+    """How boots of variants (place, facts) were dealt, as the last of each says; else empty."""
     told = [_NONE] * variants
     for place, facts in boots:
         if RECORDED_BOOTS in facts:

@@ -137,8 +137,7 @@ def compare_sides(
 ) -> ComparedSides:
     """The verdict on the boots of two sides, by image; `noise` is learnt of the series, or None.
 
-    Values that are not positive are passed over by the model. Raises UsageError for a confidence
-    that ministat has no table for, and for a value that it refuses.
+    Values that are not positive are passed over by the model.
     """
     told = noise or _unlearnt(base, new, terms.resolution)
     student = _student(base, new, terms.confidence)
@@ -243,7 +242,6 @@ def _sign(
 
 
 def _is_different(student: ministat.Comparison, terms: VerdictTerms) -> bool:
-    """Whether Student's t is significant, and the change one that somebody wants to hear of."""
     old, new = student.reference.mean, student.other.mean
     if not student.significant or old <= 0 or new <= 0:
         return False
@@ -284,7 +282,7 @@ def compared(values: SeriesValues, place: int, wanted: ComparisonTerms) -> Compa
     """What is said of one new variant beside the base: the only place where that is decided.
 
     Variants that differ in tunables alone boot the same images: those that both booted are held
-    against each other, and no layout is between them. Raises UsageError as `compare_sides` does.
+    against each other, and no layout is between them.
     """
     base, new = values.by_image(0), values.by_image(place)
     kernels = values.kernels or range(len(values.values))

@@ -68,10 +68,7 @@ def _beyond(image: float, level: float, other: float) -> float:
 
 
 def image_votes(images: Iterable[tuple[float, float]], *, level: float, other: float) -> ImageVotes:
-    """The votes of a side's images on the step between its `level` and that of the `other` side.
-
-    `images` are their levels with standard errors, all in ln of the metric.
-    """
+    """The votes of images (levels, standard errors; in ln) on the step from `level` to `other`."""
     beyond = [(_beyond(image, level, other), error) for image, error in images]
     return ImageVotes(
         shown=sum(away <= 0 for away, _ in beyond),

@@ -134,10 +134,7 @@ class Difference:
 
 
 def run_noise(sides: Sequence[SideBoots], noise: Noise) -> tuple[float, float]:
-    """The standard deviation of boots of one image and its degrees of freedom: learnt and seen.
-
-    A boot further than three run noises from its image's median counts as that far.
-    """
+    """The deviation of boots of one image, far ones drawn in, with its degrees of freedom."""
     squares, df = noise.df_run * noise.sigma_run**2, noise.df_run
     for boots in (logs for side in sides for logs in _logs(side).values()):
         drawn = [min(max(log, low), high) for low, high in [_reach(boots, noise)] for log in boots]
@@ -161,8 +158,7 @@ def image_levels(side: SideBoots, sigma_run: float) -> Levels:
 def difference(base: SideBoots, new: SideBoots, noise: Noise, *, layout: bool = True) -> Difference:
     """The posterior of how far `new` lies above `base`; each has a positive value at least.
 
-    Without `layout` both sides share their images, or layout moves nothing: boots alone tell.
-    Values that are not positive are passed over.
+    Without `layout` boots alone tell. Values that are not positive are passed over.
     """
     sigma_run, df_run = run_noise((base, new), noise)
     nodes = noise_nodes(noise, df_run, layout=layout)

@@ -107,7 +107,13 @@ def _by_variance(
     *,
     images: bool,
 ) -> MoreOfEach | None:
-    known = _updated(noise, seen)
+    known = replace(  # with what these images and boots teach
+        noise,
+        sigma_run=seen.run,
+        sigma_build=seen.build,
+        df_run=seen.df_run,
+        df_build=seen.df_build,
+    )
     boots = boots_of_image(known)
     middle, relevant = abs(seen.quantile(_EVEN)), math.log1p(min_effect)
     sure = wanted[0] if middle >= relevant else wanted[1]
@@ -164,17 +170,6 @@ def _build_variance(noise: Noise, images: int) -> float:
     expected = told + constants.WIDER_WEIGHT * (wider - told)
     taught = 2.0 * (images - 1)
     return (noise.df_build * expected + taught * told) / (noise.df_build + taught)
-
-
-def _updated(noise: Noise, seen: Difference) -> Noise:
-    """The noise with what these images and boots teach."""
-    return replace(
-        noise,
-        sigma_run=seen.run,
-        sigma_build=seen.build,
-        df_run=seen.df_run,
-        df_build=seen.df_build,
-    )
 
 
 def _boots_alone(reach: float, noise: Noise, seen: Difference, sure: float) -> int | None:

@@ -26,10 +26,7 @@ _SURELY_KNOWN = 1e5  # degrees of freedom from which on a variance is taken for 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NoiseNodes:
-    """What the noise may be: K pairs of run noise and build noise, P shares of far images.
-
-    Run noise is a factor of the best guess; `weight` is the prior's: (K, P).
-    """
+    """K pairs of run noise (of the best guess) and build noise, P shares, and weights (K, P)."""
 
     run: Floats
     build: Floats

@@ -15,7 +15,6 @@ moving average of scores, with asymptotic standard deviation sqrt(weight / (2 - 
 import math
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
@@ -88,103 +87,67 @@ def chart(
 ) -> Chart:
     """The chart of rounds in the order of their time.
 
-    Rounds in an excluded time teach nothing and end what the average remembers.
-    Values that are not positive count as none.
+    Excluded rounds teach nothing and end what the average remembers; values <= 0 count as none.
     """
-    residuals, reference = _residuals(rounds, spread, excluded)
-    scores = _scores(residuals, spread.df)
     reach = -float(stdtrit(spread.df, ndtr(-policy.leap)))
-    points, average, shift = [], 0.0, 0.0
-    for residual, score in zip(residuals, scores, strict=True):
-        if residual.excluded:
-            average = shift = 0.0
-        elif residual.deviation is not None:
-            average += policy.weight * (score - average)
-            shift += policy.weight * (residual.deviation - shift)
-        points.append(
-            Point(
-                round=residual.round,
-                deviation=residual.deviation,
-                sigma=residual.sigma,
-                average=shift,
-                limit=max(reach * residual.sigma, policy.tolerance),
-                excluded=residual.excluded,
-                signal=None
-                if residual.excluded
-                else _signal(residual, score, average, shift, policy),
-            )
-        )
-    return Chart(
-        points=tuple(points),
-        reference=reference,
-        average_limit=_average_limit(rounds, spread, policy),
-        spread=spread,
-    )
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Residual:
-    """A round against the good ones before it, of which there were `known`.
-
-    `gap` is the difference of ln(level), None without a value; `sigma` its standard deviation;
-    `silent` how many rounds in a row have none, up to this one.
-    """
-
-    round: Round
-    gap: float | None
-    sigma: float
-    excluded: bool
-    known: int
-    silent: int
-
-    @property
-    def deviation(self) -> float | None:
-        """The gap as a fraction of the level."""
-        return None if self.gap is None else math.expm1(self.gap)
-
-
-def _residuals(
-    rounds: Sequence[Round], spread: RoundSpread, excluded: Sequence[Span]
-) -> tuple[list[_Residual], float | None]:
-    """The residuals, and the level that the good rounds have in the end."""
-    found = []
+    points: list[Point] = []
     known, silent, weight, mean = 0, 0, 0.0, 0.0
+    average, shift = 0.0, 0.0
     for one in rounds:
         is_excluded = any(span.holds(one.at_s) for span in excluded)
         logs = _logs(one)
         silent = 0 if logs else silent + 1
-        gap, sigma = None, 0.0
+        deviation, sigma, score = None, 0.0, 0.0
         if logs:
             level, variance = robust_level(logs, spread.boot), spread.variance(len(logs))
             gap = min(max(level - mean, -_WIDEST), _WIDEST) if known else 0.0
             sigma = math.sqrt(variance + (1 / weight if known else 0.0))
-        found.append(
-            _Residual(
-                round=one, gap=gap, sigma=sigma, excluded=is_excluded, known=known, silent=silent
+            deviation, score = math.expm1(gap), _score(gap / sigma if gap else 0.0, spread.df)
+        signal = None
+        if is_excluded:
+            average = shift = 0.0
+        elif deviation is None:
+            if known or silent >= _SILENT_ROUNDS:
+                signal = Signal.NO_VALUE
+        else:
+            average += policy.weight * (score - average)
+            shift += policy.weight * (deviation - shift)
+            signal = _signal((deviation, score), (shift, average), policy)
+        points.append(
+            Point(
+                round=one,
+                deviation=deviation,
+                sigma=sigma,
+                average=shift,
+                limit=max(reach * sigma, policy.tolerance),
+                excluded=is_excluded,
+                signal=signal,
             )
         )
         if logs and not is_excluded:
             known += 1
             weight += 1 / variance
             mean += (level - mean) / (variance * weight)
-    # The mean of the largest floats' logarithms may round to one that no float has.
-    return found, math.exp(min(mean, _LOG_MOST)) if known else None
+    return Chart(
+        points=tuple(points),
+        # The mean of the largest floats' logarithms may round to one that no float has.
+        reference=math.exp(min(mean, _LOG_MOST)) if known else None,
+        average_limit=_average_limit(rounds, spread, policy),
+        spread=spread,
+    )
 
 
-def _scores(residuals: Sequence[_Residual], df: float) -> list[float]:
-    """The normal score of each residual: 0 for one without a value, or with none before it."""
-    ratios = np.array([one.gap / one.sigma if one.gap else 0.0 for one in residuals])
-    scores = -ndtri(stdtr(df, -np.abs(ratios)))
-    return [float(x) for x in np.copysign(np.minimum(scores, _MOST), ratios)]
+def _score(ratio: float, df: float) -> float:
+    """The normal score of a residual, which is Student's t."""
+    return math.copysign(min(-float(ndtri(stdtr(df, -abs(ratio)))), _MOST), ratio)
 
 
 def _signal(
-    residual: _Residual, score: float, average: float, shift: float, policy: ChartPolicy
+    single: tuple[float, float], moving: tuple[float, float], policy: ChartPolicy
 ) -> Signal | None:
-    if residual.deviation is None:
-        has_reference = residual.known or residual.silent >= _SILENT_ROUNDS
-        return Signal.NO_VALUE if has_reference else None
-    if abs(score) > policy.leap and abs(residual.deviation) >= policy.tolerance:
+    """What a round shows by its deviation and score, and by the moving averages of both."""
+    (deviation, score), (shift, average) = single, moving
+    if abs(score) > policy.leap and abs(deviation) >= policy.tolerance:
         return Signal.LEAP
     if abs(average) > policy.average_limit and abs(shift) >= policy.tolerance:
         return Signal.DRIFT

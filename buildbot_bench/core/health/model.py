@@ -9,10 +9,7 @@ from buildbot_bench.core.errors import UsageError
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Round:
-    """One measurement of the control image: a value a boot, or why there is none.
-
-    `at_s` is when it ended, in seconds since the epoch.
-    """
+    """One measurement of the control image, ended at `at_s`: a value a boot, or why none."""
 
     at_s: float
     values: tuple[float, ...] = ()
@@ -21,10 +18,7 @@ class Round:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Span:
-    """A time in which the testbed was known to be faulty: after `since_s`, up to `until_s`.
-
-    None: it still is.
-    """
+    """When a testbed was known to be faulty: after `since_s`, up to `until_s`; None: still."""
 
     since_s: float
     until_s: float | None = None

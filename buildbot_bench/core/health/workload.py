@@ -32,18 +32,6 @@ class Attempt:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Works:
-    """Nothing speaks against the workload."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Doubted:
-    """Kernels fail alike: `boot`, of good standing, is to be booted before that is believed."""
-
-    boot: Attempt
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class BrokenWorkload:
     """It is the workload: `first` and `second` stood well, or are two ends, and fail alike.
 
@@ -61,16 +49,16 @@ class BrokenWorkload:
     worked: Attempt | None = None
 
 
-Verdict = Works | Doubted | BrokenWorkload
-
-
 def judge_workload(
     attempts: Iterable[Attempt],
     *,
     ends: Iterable[tuple[str, str]] = (),
     compared: Collection[str] = (),
-) -> Verdict:
-    """What the attempts of one series say of its workload.
+) -> BrokenWorkload | Attempt | None:
+    """What the attempts of one series say of its workload; None: nothing speaks against it.
+
+    An attempt: kernels fail alike, and its kernel, of good standing, is to be booted before that is
+    believed.
 
     `ends` are pairs of kernels that people, or alarms, hold against each other. Of `compared`
     kernels the first failure calls for a kernel of good standing; of others the second does, and
@@ -81,7 +69,7 @@ def judge_workload(
     last = worked[-1] if worked else -1
     since = tuple(ordered[last + 1 :])
     if not since:
-        return Works()
+        return None
     worked_last = ordered[last] if worked else None
     alike: dict[str, Attempt] = {}
     for one in since:
@@ -98,9 +86,9 @@ def judge_workload(
     own = {one.kernel for one in ordered[: last + 1] if not one.worked and one.kernel not in stood}
     few = max(_DOUBTED, len(own)) if not failed & set(compared) else 1
     if not well and len(alike) < few:
-        return Works()
+        return None
     others = [one for kernel, one in stood.items() if kernel not in failed]
-    return Doubted(boot=max(others, key=lambda one: one.at_s)) if others else Works()
+    return max(others, key=lambda one: one.at_s, default=None)
 
 
 def fail_alike(one: Attempt, other: Attempt) -> bool:
@@ -133,10 +121,7 @@ def _broken(
 def broken_workload_text(
     broken: BrokenWorkload, *, workload: str, testbed: str, output: str = ""
 ) -> str:
-    """What is wrong, how that is known, and what to try, in one line.
-
-    `output` are the last lines that the second failure wrote.
-    """
+    """What is wrong, how that is known, and what to try, in one line; `output` is the failure's."""
     known = "which it measured before, " if broken.stood_well else "the two ends, "
     said = f"; the last lines of its output: {output}" if output else ""
     return (

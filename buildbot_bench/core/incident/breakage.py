@@ -15,9 +15,12 @@ from itertools import pairwise
 import numpy as np
 
 from buildbot_bench.core.incident.model import (
+    FAILURES,
+    MOST_HIDDEN,
+    MOST_LOSSES,
+    TIP_ROW,
     Breakage,
     BreakageEvidence,
-    BreakagePolicy,
     BrokenTip,
     Ending,
     FloatArray,
@@ -28,7 +31,6 @@ from buildbot_bench.core.incident.model import (
 )
 from buildbot_bench.core.search.model import Measure
 
-_PLAIN = BreakagePolicy()
 # Posterior probability of the place that is stated. A stated 99 % is met by .995 in worlds whose
 # rates the grid does not have.
 _SURE = 0.995
@@ -42,16 +44,15 @@ class _Known:
 
     n: int
     evidence: BreakageEvidence
-    policy: BreakagePolicy
     first: tuple[int, ...]
 
     @classmethod
-    def of(cls, n: int, evidence: BreakageEvidence, policy: BreakagePolicy) -> _Known:
+    def of(cls, n: int, evidence: BreakageEvidence) -> _Known:
         first: list[int] = []
         for position in range(n + 1):
             same = position > 0 and position in evidence.same_as_previous
             first.append(first[-1] if same else position)
-        return cls(n=n, evidence=evidence, policy=policy, first=tuple(first))
+        return cls(n=n, evidence=evidence, first=tuple(first))
 
     def trials(self, position: int, *outcomes: TrialOutcome) -> list[Trial]:
         """Those of the kernel at a position, with these outcomes, in the order they were asked."""
@@ -77,7 +78,7 @@ class _Known:
     def sure(self, failures: Sequence[Trial]) -> bool:
         """Whether these failures of one kernel are no accident."""
         tries = sum(trial.tries for trial in failures)
-        return tries >= self.policy.failures or any(trial.certain for trial in failures)
+        return tries >= FAILURES or any(trial.certain for trial in failures)
 
     def last(self, kernel: int) -> int:
         """The last position with a kernel."""
@@ -93,20 +94,18 @@ class _Known:
         lost = {
             position
             for position in self.positions(TrialOutcome.LOST)
-            if sum(t.tries for t in self.trials(position, TrialOutcome.LOST)) >= self.policy.losses
+            if sum(t.tries for t in self.trials(position, TrialOutcome.LOST)) >= MOST_LOSSES
         }
         return self.positions(TrialOutcome.HIDDEN) | lost
 
 
-def plan_breakage(
-    n: int, evidence: BreakageEvidence, policy: BreakagePolicy = _PLAIN
-) -> Measure | Breakage:
+def plan_breakage(n: int, evidence: BreakageEvidence, builders: int = 1) -> Measure | Breakage:
     """What to try next in the range 0..n, or the answer.
 
     `Measure` asks for one more trial of the first image at a position; `prefetch` names what to
-    build meanwhile, for builders that are left over: nothing with one.
+    build meanwhile, by `builders` that are left over: nothing with one.
     """
-    known = _Known.of(n, evidence, policy)
+    known = _Known.of(n, evidence)
     works = known.positions(TrialOutcome.WORKS)
     broken = known.positions(TrialOutcome.BROKEN) - works
     if n not in works | broken:
@@ -114,10 +113,10 @@ def plan_breakage(
     kernels = {known.first[position] for position in works | broken}
     if 0 not in kernels and (not works or len(kernels) == 1):
         return _end(known, 0, works)
-    return _locate(known)
+    return _locate(known, builders)
 
 
-def _locate(known: _Known) -> Measure | Breakage:
+def _locate(known: _Known, builders: int) -> Measure | Breakage:
     """Narrow the likeliest place of the newest breakage, and try beside it until it is sure."""
     hopeless = known.hopeless()
     kernels, posterior = _places(known)
@@ -130,9 +129,10 @@ def _locate(known: _Known) -> Measure | Breakage:
         at = min(max(likely, 1), len(kernels) - 1)
     old, new = known.last(kernels[at - 1]), kernels[at]
     hidden = tuple(position for position in range(old + 1, new) if position in hopeless)
-    middle = _middle(old, new, hidden, most=known.policy.hidden)
+    middle = _middle(old, new, hidden, most=MOST_HIDDEN)
     if middle is not None:
-        return _measure(known, middle, ahead=_ahead(known, old, new, middle, hidden))
+        ahead = _ahead(known, old, new, middle, hidden)
+        return _measure(known, middle, ahead=ahead[: builders - 1])
     if posterior[likely] < _SURE:
         wanted = kernels[int(np.argmin(np.abs(below[:-1] - _HALF)))]
         if wanted not in hopeless:
@@ -156,7 +156,11 @@ def _without_a_place(known: _Known, oldest: int, *, is_fixed: bool) -> Measure |
     if is_fixed:
         return Breakage(ending=Ending.MENDED, old=0, new=known.n, detail="the new end works")
     if known.sure(known.trials(oldest, TrialOutcome.BROKEN)) or oldest in known.hopeless():
-        return _unproven(known.n, _why_all_fails(known, oldest))
+        why = "the old end is broken"
+        if known.trials(oldest, TrialOutcome.WORKS):
+            fails = known.trials(oldest, TrialOutcome.BROKEN)
+            why = f"a revision that worked before now fails: {fails[-1].reason}"
+        return _unproven(known.n, why)
     return _measure(known, oldest)
 
 
@@ -172,25 +176,14 @@ def _places(known: _Known) -> tuple[list[int], FloatArray]:
             fails = trial.outcome is TrialOutcome.BROKEN
             counts[int(fails)] += (_CERTAIN if trial.certain else trial.tries) if fails else 1
     kernels = sorted(tried)
-    works = [tried[kernel][0] for kernel in kernels]
-    failed = [tried[kernel][1] for kernel in kernels]
+    works, failed = ([tried[kernel][side] for kernel in kernels] for side in (0, 1))
     changes = np.cumsum([known.first[place] == place for place in range(known.n + 1)])
     return kernels, place_posterior(works, failed, np.diff(changes[kernels]).tolist())
 
 
-def _why_all_fails(known: _Known, first: int) -> str:
-    fails = known.trials(first, TrialOutcome.BROKEN)
-    if known.trials(first, TrialOutcome.WORKS):
-        return f"a revision that worked before now fails: {fails[-1].reason}"
-    return "the old end is broken"
-
-
 def bracket(n: int, evidence: BreakageEvidence) -> tuple[int, int]:
-    """The newest position that works and the first broken one after it, as far as is known.
-
-    Without a position that works it is the old end, without a broken one the new end.
-    """
-    known = _Known.of(n, evidence, _PLAIN)
+    """The newest position that works and the first broken one after it; unknown: the ends."""
+    known = _Known.of(n, evidence)
     works = known.positions(TrialOutcome.WORKS)
     old = max(works, default=0)
     broken = known.positions(TrialOutcome.BROKEN) - works
@@ -236,17 +229,16 @@ def _middle(old: int, new: int, hidden: Sequence[int], *, most: int) -> int | No
     return None
 
 
-def _ahead(known: _Known, old: int, new: int, middle: int, hidden: Sequence[int]) -> Iterable[int]:
-    """What will be tried after the middle, no matter which way that goes, for spare builders."""
+def _ahead(known: _Known, old: int, new: int, middle: int, hidden: Sequence[int]) -> list[int]:
+    """What will be tried after the middle, no matter which way that goes."""
     sides = ((middle, new), (old, middle))
     quarters = [(low + high) // 2 for low, high in sides if high - low > 1]
-    wanted = [p for p in quarters if p not in known.evidence.built and p not in hidden]
-    return wanted[: max(known.policy.builders - 1, 0)]
+    return [p for p in quarters if p not in known.evidence.built and p not in hidden]
 
 
 def _unproved(known: _Known, old: int, new: int) -> Measure | Breakage | None:
     """The trial that the proof of both sides lacks, why it cannot be made, or None."""
-    lost = known.policy.losses
+    lost = MOST_LOSSES
     if not known.sure(known.trials(new, TrialOutcome.BROKEN)):
         if len(known.trials(new, TrialOutcome.LOST)) >= lost:
             return _unproven(new, "the first broken revision could not be tried again", old=old)
@@ -269,14 +261,11 @@ def _unproved(known: _Known, old: int, new: int) -> Measure | Breakage | None:
     return _measure(known, old)
 
 
-def broken_tip(trials: Iterable[Trial], policy: BreakagePolicy = _PLAIN) -> BrokenTip | None:
-    """Whether the newest commits that were tried fail, so many in a row, and something worked.
-
-    Positions are a branch's. What said nothing, and what could not be tried, is passed over.
-    """
+def broken_tip(trials: Iterable[Trial]) -> BrokenTip | None:
+    """Whether the newest commits that say something fail, TIP_ROW in a row, and one worked."""
     works, broken = _told(trials)
-    last = sorted(works | broken)[-policy.row :]
-    if not works or len(last) < policy.row or works & set(last):
+    last = sorted(works | broken)[-TIP_ROW:]
+    if not works or len(last) < TIP_ROW or works & set(last):
         return None
     return BrokenTip(works=max(works), broken=last[-1])
 
@@ -292,7 +281,6 @@ def mended(trials: Iterable[Trial], since: int) -> Mended | None:
 
 
 def _told(trials: Iterable[Trial]) -> tuple[set[int], set[int]]:
-    """The positions that work, and those that are broken."""
     by = {TrialOutcome.WORKS: set[int](), TrialOutcome.BROKEN: set[int]()}
     for trial in trials:
         if trial.outcome in by:

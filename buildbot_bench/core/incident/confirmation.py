@@ -21,6 +21,7 @@ from buildbot_bench.core.contrast.difference import Difference, difference
 from buildbot_bench.core.contrast.needed import MoreOfEach, more_needed, next_of_each
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.item import ItemUnderTest
+from buildbot_bench.core.judge.model import Remeasure
 from buildbot_bench.core.model import constants
 from buildbot_bench.core.model.noise import KNOWN_DF, Noise, wider_build
 from buildbot_bench.core.search import Evidence, SearchPolicy
@@ -50,22 +51,6 @@ class Standing(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class WantedBoots:
-    """So many iterations of build `image` of a position."""
-
-    position: int
-    image: int
-    iterations: int
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Wanted:
-    """What is to be measured next, side by side."""
-
-    boots: tuple[WantedBoots, ...]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Confirmation:
     """The verdict: `effect` is a fraction of the old level, with its 95 % interval low..high."""
 
@@ -84,8 +69,8 @@ def confirmation(
     *,
     confidence: float = 95.0,
     item: ItemUnderTest = ItemUnderTest.KERNEL,
-) -> Wanted | Confirmation:
-    """What is next on the way to know whether the step in (old, new] is on this series, too.
+) -> tuple[Remeasure, ...] | Confirmation:
+    """What boots are next on the way to know whether the step in (old, new] is on this series, too.
 
     `evidence` is that of this series, positions as `old` and `new`; of positions with the kernel
     of a side the boots count. `policy` is what is known of the series: `claimed` the effect of
@@ -99,15 +84,15 @@ def confirmation(
     sides = (_images_at(old, evidence), _images_at(new, evidence))
     relinked = policy.layout and not is_beyond_layout(math.log1p(_claimed(policy)))
     if first := _first_boots(at, sides, two=relinked and policy.images):
-        return Wanted(boots=first)
+        return first
     step, noise = _seen(sides, policy, layout=relinked)
     if policy.layout and not (relinked or is_beyond_layout(step.quantile(0.5))):
         relinked = True
         if policy.images and (first := _first_boots(at, sides, two=True)):
-            return Wanted(boots=first)
+            return first
         step, noise = _seen(sides, policy, layout=True)
     if relinked and policy.images and (first := _disputed(at, sides, step)):
-        return Wanted(boots=first)
+        return first
     boots = f"{item.iteration}s"
     verdict = _judged(sides, step, policy, boots, relinked=relinked, confidence=confidence)
     if verdict is None and relinked and not policy.images and step.of_images > _MOSTLY:
@@ -117,10 +102,7 @@ def confirmation(
 
 
 def leaves_a_rest(found: Confirmation, low: float, high: float, min_effect: float) -> bool:
-    """Whether an alarm of low..high saw clearly more than the step that is confirmed.
-
-    The rest, at least `min_effect`, is then another commit's.
-    """
+    """Whether an alarm of low..high saw `min_effect` more than the step: another commit's rest."""
     least = min(abs(low), abs(high)) if low * high > 0 else 0.0
     return least - max(abs(found.low), abs(found.high)) >= min_effect
 
@@ -195,7 +177,9 @@ def _judged(
         return _verdict(Standing.DENIED, step, f"{boots} of both sides do not show it")
     if relinked and step.contradicted:
         return _verdict(Standing.DENIED, step, "each image shows another level: it is layout")
-    if not (_is_shown(step, policy) and _is_significant(sides, confidence)):
+    old, new = (tuple(chain.from_iterable(side.values())) for side in sides)
+    student = ministat.compare_if_enough(old, new, confidence=confidence)
+    if student is None or not (student.significant and _is_shown(step, policy)):
         return None
     if not relinked:
         return _verdict(Standing.CONFIRMED, step, f"{boots} of both sides show it")
@@ -218,7 +202,7 @@ def _by_images(step: Difference, boots: str) -> Confirmation | None:
     return None
 
 
-def _first_boots(at: Sequence[int], sides: Sides, *, two: bool) -> tuple[WantedBoots, ...]:
+def _first_boots(at: Sequence[int], sides: Sides, *, two: bool) -> tuple[Remeasure, ...]:
     """What both sides lack of the first look; a second image has one boot of it at least."""
     wanted = []
     for position, side in zip(at, sides, strict=True):
@@ -233,7 +217,7 @@ def _first_boots(at: Sequence[int], sides: Sides, *, two: bool) -> tuple[WantedB
     return tuple(wanted)
 
 
-def _disputed(at: Sequence[int], sides: Sides, step: Difference) -> tuple[WantedBoots, ...]:
+def _disputed(at: Sequence[int], sides: Sides, step: Difference) -> tuple[Remeasure, ...]:
     """What tells which images of a side are right: more boots of those at hand, then another."""
     wanted = []
     for position, side, votes in zip(at, sides, step.votes, strict=True):
@@ -253,8 +237,8 @@ def _more(
     policy: SearchPolicy,
     *,
     images: bool,
-) -> Wanted | None:
-    """What both sides get next of what they need, up to the next look; None at the end."""
+) -> tuple[Remeasure, ...]:
+    """What both sides get next of what they need, up to the next look."""
     needs = more_needed(
         step,
         noise,
@@ -264,26 +248,18 @@ def _more(
         images=images,
     )
     if needs is None:
-        return None
+        return ()
     fewer, fewest = min(sum(map(len, side.values())) for side in sides), step.fewest_images
     more = next_of_each(needs, MoreOfEach(boots=fewer, images=fewest))
     if more.images and fewest < MOST_IMAGES:
         boots = min(math.ceil(more.boots / more.images), constants.BOOTS_THAT_DENY)
-        further = [
-            _boots(position, {max(side) + 1: boots})
-            for position, side in zip(at, sides, strict=True)
-        ]
-        return Wanted(boots=(*further[0], *further[1]))
+        lacking = [{max(side) + 1: boots} for side in sides]
+        return (*_boots(at[0], lacking[0]), *_boots(at[1], lacking[1]))
     goal = next((look for look in LOOKS if look >= min(fewer + more.boots, LOOKS[-1])), None)
     if goal is None or goal <= fewer:
-        return None
-    return Wanted(
-        boots=tuple(
-            boots
-            for position, side in zip(at, sides, strict=True)
-            for boots in _boots(position, _up_to(goal, side))
-        )
-    )
+        return ()
+    lacking = [_up_to(goal, side) for side in sides]
+    return (*_boots(at[0], lacking[0]), *_boots(at[1], lacking[1]))
 
 
 def _up_to(goal: int, side: Side) -> dict[int, int]:
@@ -294,18 +270,12 @@ def _up_to(goal: int, side: Side) -> dict[int, int]:
     return {image: count - len(side[image]) for image, count in have.items()}
 
 
-def _boots(position: int, lacking: dict[int, int]) -> list[WantedBoots]:
+def _boots(position: int, lacking: Mapping[int, int]) -> list[Remeasure]:
     return [
-        WantedBoots(position=position, image=image, iterations=count)
-        for image, count in sorted(lacking.items())
-        if count > 0
+        Remeasure(position=position, image=image, iterations=number)
+        for image, number in sorted(lacking.items())
+        if number > 0
     ]
-
-
-def _is_significant(sides: Sides, confidence: float) -> bool:
-    old, new = (tuple(chain.from_iterable(side.values())) for side in sides)
-    found = ministat.compare_if_enough(old, new, confidence=confidence)
-    return found is not None and found.significant
 
 
 def _verdict(standing: Standing, step: Difference, reason: str) -> Confirmation:

@@ -46,29 +46,20 @@ class BreakageEvidence:
     same_as_previous: frozenset[int] = frozenset()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class BreakagePolicy:
-    """How sure an answer must be, and what it may cost.
-
-    Boots fail by accident, and never succeed by accident. So the first broken revision must fail
-    `failures` times, and the last that works must work once since anything failed: else it is the
-    lab, or the builder, that changed. `row` commits in a row call for a search. At most `hidden`
-    revisions that cannot be tried are found out in what is left of the range; `losses` trials that
-    say nothing are the end of trying a revision. `builders` is how many can build at a time.
-    """
-
-    row: int = 3
-    failures: int = 2
-    hidden: int = 12
-    losses: int = 3
-    builders: int = 1
+TIP_ROW = 3
+"""Commits that fail in a row call for a search."""
+FAILURES = 2
+"""Of the first broken revision, which proves it. Boots fail by accident, and never succeed by
+accident: so the last that works must work once since anything failed, else it is the lab, or the
+builder, that changed."""
+MOST_HIDDEN = 12
+"""Revisions that cannot be tried and are found out in what is left of the range."""
+MOST_LOSSES = 3
+"""Trials that say nothing are the end of trying a revision."""
 
 
 class Ending(StrEnum):
-    """What a search for a breakage came to.
-
-    `unproven`: the old end does not work any more either.
-    """
+    """What a search for a breakage came to; `unproven`: the old end does not work either."""
 
     BROKEN = "broken"
     MENDED = "mended"  # the new end works

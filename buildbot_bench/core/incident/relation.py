@@ -40,10 +40,7 @@ def is_worse(effect: float, unit: str, higher_is_better: bool | None = None) -> 
 
 
 def may_share_a_change(one: AlarmedSeries, other: AlarmedSeries) -> bool:
-    """Whether one commit may be behind both alarms.
-
-    The old end of a range is no suspect: ranges that meet in one commit share none.
-    """
+    """Whether one commit may be behind both alarms: their ranges share more than an old end."""
     same_kernels = one.configuration == other.configuration
     same_direction = one.worse is other.worse
     return same_kernels and same_direction and one.old < other.new and other.old < one.new
@@ -87,10 +84,7 @@ def bits_to_find(commits: int) -> float:
 
 
 def is_worth_moving(*, here: float, there: float, spent_s: float, commits: int) -> bool:
-    """Whether a search that ran for `spent_s` ends clearly sooner when it begins anew elsewhere.
-
-    `here` and `there` are scores in bits per second.
-    """
+    """Whether a search ends clearly sooner elsewhere; scores are in bits per second."""
     if there <= 0:
         return False
     bits = bits_to_find(commits)
@@ -102,8 +96,7 @@ def is_worth_moving(*, here: float, there: float, spent_s: float, commits: int) 
 class LevelReturn:
     """The level that was measured later against the level before the regression.
 
-    `difference` is a fraction of the level before, signed as the metric is: +0.01 is one percent
-    more. `back` says whether the regression is over.
+    `difference` is a fraction of the level before, signed as the metric is; `back`: it is over.
     """
 
     difference: float

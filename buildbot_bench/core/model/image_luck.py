@@ -156,9 +156,9 @@ class _Densities:
 def _densities(
     images: Sequence[PlacedImage], sigma_run: float, sigma_build: float, df_build: float
 ) -> _Densities:
-    deviations = _deviations(images, sigma_run, sigma_build)
-    counted = np.isfinite(deviations.distance)
-    distance, sd = deviations.distance[counted], deviations.sd[counted]
+    distance, sd = _deviations(images, sigma_run, sigma_build)
+    counted = np.isfinite(distance)
+    distance, sd = distance[counted], sd[counted]
     within = np.abs(distance) <= constants.FAR_SPAN / 2
     return _Densities(
         counted=counted,
@@ -175,18 +175,13 @@ def _student(x: Floats, df: float) -> Floats:
     return np.exp(peak - (df + 1) / 2 * np.log1p(x * x / df))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Deviations:
+def _deviations(
+    images: Sequence[PlacedImage], sigma_run: float, sigma_build: float
+) -> tuple[Floats, Floats]:
     """Of each image the least distance from what its code shows elsewhere, and its own noise.
 
     NaN where nothing follows that would tell luck from a change.
     """
-
-    distance: Floats
-    sd: Floats
-
-
-def _deviations(images: Sequence[PlacedImage], sigma_run: float, sigma_build: float) -> _Deviations:
     levels = np.array([robust_level(image.logs.tolist(), sigma_run) for image in images])
     own = np.array([sigma_build**2 + sigma_run**2 / image.logs.size for image in images])
     at: dict[int, list[int]] = {}
@@ -212,7 +207,7 @@ def _deviations(images: Sequence[PlacedImage], sigma_run: float, sigma_build: fl
             ]
             far, variance = min(scored, key=lambda one: abs(one[0]) / math.sqrt(one[1]))
             distance[number], sd[number] = far, math.sqrt(variance)
-    return _Deviations(distance=distance, sd=sd)
+    return distance, sd
 
 
 def _of_median(variances: Sequence[float]) -> float:

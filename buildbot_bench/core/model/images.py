@@ -86,7 +86,6 @@ def with_marked_noise(
 
 
 def _boots(history: Sequence[Sample]) -> dict[int, list[float]]:
-    """The logarithms of the boots of each position, in the order of positions."""
     found: dict[int, list[float]] = {}
     for sample in sorted(history, key=lambda sample: (sample.position, sample.image)):
         logs = [math.log(value) for value in sample.values if 0 < value < math.inf]

@@ -194,8 +194,7 @@ def is_build_noise_learnt(noise: Noise) -> bool:
 def auto_iterations(noise: Noise, *, fresh: int = 5) -> int:
     """How many boots a new kernel gets under `iterations: auto`.
 
-    One, when history tells what noise to expect; else as many as a report's t-test needs, so
-    that the first kernels teach the noise while they are measured.
+    One where history tells the noise; else as many as a report's t-test needs, which teach it.
     """
     return fresh if noise.assumed or noise.bimodal is not None else 1
 

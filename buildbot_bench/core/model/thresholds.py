@@ -23,10 +23,7 @@ _OF_TWO_SPEEDS = 5
 
 
 def relevant_effect(min_effect: float, claimed: float | None) -> float:
-    """The least effect, as a fraction, that a search does not let pass.
-
-    Three quarters: a true min_effect must not be missed because it reads as a little less.
-    """
+    """The least effect that a search stops for: 3/4 of it, as it may read as a little less."""
     wanted = min(min_effect, abs(claimed)) if claimed else min_effect
     return constants.RELEVANT_SHARE * wanted
 

@@ -31,8 +31,7 @@ class Priced:
 class CostChange(FunctionChange):
     """A function's own cost per packet.
 
-    `callers`, the nearest first, are those of the calls that carry most of the change; none where
-    no caller does.
+    `callers`, nearest first, are those of the calls that carry most of the change, if any do.
     """
 
     callers: tuple[str, ...] = ()
@@ -79,10 +78,7 @@ def price(
 def cost_ratio(
     old: Profile, new: Profile, *, rates: tuple[float, float] | None = None
 ) -> float | None:
-    """What a packet costs in the new capture as a factor of the old one; None where unknown.
-
-    It is that of the stacks which are not idle, as all shares are; `rates` are as in `price`.
-    """
+    """What a packet costs in the new capture, as a factor; None: unknown. `rates` as in `price`."""
     if old.is_per_packet and new.is_per_packet:
         before, after = (side.busy_samples / side.packets for side in (old, new))
         return after / before if before and after else None
@@ -92,10 +88,7 @@ def cost_ratio(
 
 
 def compare_costs(old: Priced, new: Priced) -> tuple[CostChange, ...]:
-    """How every function's own cost changed, the largest change first, then by name.
-
-    They sum to the whole change of what a packet costs. The errors are those of Poisson counts.
-    """
+    """How each function's own cost changed, largest first, then by name; errors are Poisson's."""
     before, after = _counts(old.stacks), _counts(new.stacks)
     calls = _call_deltas(old, new)
     changes = [

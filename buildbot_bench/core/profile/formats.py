@@ -13,7 +13,6 @@ from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.profile.model import Profile, Stack
 
-# Samples stand for gprof's seconds; a function that calls itself counts once in each stack.
 _RULE = "-----------------------------------------------"
 _HEADING = "index  % time       self   children     name"
 
@@ -92,10 +91,7 @@ def format_folded(profile: Profile) -> str:
 
 
 def parse_folded(lines: Iterable[str], *, source: str) -> Profile:
-    """Read what `format_folded` wrote; `source` names it in complaints.
-
-    Folded stacks do not tell which event was counted.
-    """
+    """Read what `format_folded` wrote, which names no event; `source` names it in complaints."""
     stacks: list[Stack] = []
     for number, line in enumerate(lines, start=1):
         match = _LINE.fullmatch(line.rstrip())
@@ -128,24 +124,16 @@ def format_pmc_graph(profile: Profile) -> str:
 
 
 def _blocks(paths: Sequence[_Path]) -> Iterator[list[_Path]]:
-    """The paths by their leaf, most samples first."""
     by_name: dict[str, list[_Path]] = {}
     for path in paths:
         by_name.setdefault(path[0][0], []).append(path)
     blocks: list[list[_Path]] = []
     for same in by_name.values():
-        inner, ended = _divided(same)
-        blocks += [[path] for path in ended]
-        if inner:
+        longer = {frames[:length] for frames, _ in same for length in range(1, len(frames))}
+        blocks += [[path] for path in same if path[0] in longer]
+        if inner := [path for path in same if path[0] not in longer]:
             blocks.append(inner)
     yield from sorted(blocks, key=_samples, reverse=True)
-
-
-def _divided(paths: Sequence[_Path]) -> tuple[list[_Path], list[_Path]]:
-    """Those that no other one goes on from, and those that are the end of a longer one."""
-    longer = {frames[:length] for frames, _ in paths for length in range(1, len(frames))}
-    inner = [path for path in paths if path[0] not in longer]
-    return inner, [path for path in paths if path[0] in longer]
 
 
 def _block(paths: Sequence[_Path], depth: int, whole: int) -> Iterator[str]:

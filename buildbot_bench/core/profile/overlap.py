@@ -37,22 +37,28 @@ class ChangedLine:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Overlap:
-    """One file of a commit: the functions that it changes within, likely, and those it names.
+class ChangedFile:
+    """A file of the commit: functions whose share changed and within which it changes a line.
 
-    A function that is changed is not listed a second time as one that is named. `lines` are those
-    that lie in the changed ones, in the order of the diff.
+    `named` are such functions that its changed lines but name. `lines` are those within
+    `changed`, and `unshown` how many more there are.
     """
 
     path: str
     changed: tuple[str, ...] = ()
     named: tuple[str, ...] = ()
     lines: tuple[ChangedLine, ...] = ()
+    unshown: Count = 0
+
+    @property
+    def first_line(self) -> int | None:
+        """The first of the lines that the commit puts in; None when it shows none of these."""
+        return next((line.new for line in self.lines if line.new is not None), None)
 
 
 def overlaps(
     diff: str, names: Collection[str], places: Mapping[str, str] = _NOWHERE
-) -> tuple[Overlap, ...]:
+) -> tuple[ChangedFile, ...]:
     """The files of a diff, as `git diff -U0` writes it, that overlap any of the names.
 
     Those that change one come first; a file's names stand in the order of `names`. A function
@@ -67,13 +73,13 @@ def overlaps(
     return tuple(sorted(found, key=lambda overlap: not overlap.changed))
 
 
-def _overlap(file: PatchedFile, names: Collection[str], places: Mapping[str, str]) -> Overlap:
+def _overlap(file: PatchedFile, names: Collection[str], places: Mapping[str, str]) -> ChangedFile:
     known = frozenset(names)
     path, lines = file.path, [line for hunk in file for line in _changed_lines(hunk)]
     within = known & {line.function for line in lines}
     words = known & {word for line in lines for word in _WORD.findall(line.text)}
     changed = {name for name in within if name not in places or lies_in(places[name], path)}
-    return Overlap(
+    return ChangedFile(
         path=path,
         changed=tuple(name for name in names if name in changed),
         named=tuple(name for name in names if name in words - within),

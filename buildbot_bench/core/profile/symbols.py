@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import sqrt
 
+from buildbot_bench.core.json_model import Share, in_json
 from buildbot_bench.core.profile.model import Profile, Stack
 
 CALLCHAIN_DEPTH = 16  # frames; that of `pmcstat -z16`, as the archive's captures were made
@@ -103,24 +104,27 @@ class FunctionChange:
         return self.new - self.old
 
     @property
-    def beyond_chance(self) -> bool:
+    @in_json
+    def sure(self) -> bool:
         """Whether the difference is more than sampling explains."""
         return abs(self.delta) > _SURE_ERRORS * self.error
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ShareChange(FunctionChange):
-    """A function's fraction of the busy cycles.
+    """A function's own fraction of the busy cycles on both sides.
 
-    `error` is two binomial proportions' (sqrt(p(1-p)/n + q(1-q)/m)).
+    `error` is the standard error of the difference that sampling alone makes, two binomial
+    proportions' (sqrt(p(1-p)/n + q(1-q)/m)); `sure` is that the difference is more than three of
+    those.
     """
+
+    old: Share
+    new: Share
 
 
 def top_symbols(profile: Profile, *, limit: int = 20) -> tuple[tuple[str, float], ...]:
-    """The functions and the fractions of all busy cycles that they took themselves, largest first.
-
-    Functions of one share stand in the order of their names.
-    """
+    """The functions with their own fractions of all busy cycles, largest first, then by name."""
     (whole,) = restore_callers(profile)
     own = _counts(whole, Cycles.SELF)
     names = sorted(_counts(whole, Cycles.INCLUSIVE), key=lambda name: (-own[name], name))
@@ -151,10 +155,7 @@ def compare_symbols(
 def share_change(
     name: str, *, old: tuple[int, int], new: tuple[int, int], cost: float = 1.0
 ) -> ShareChange:
-    """The change of one share, each side given as its samples and all busy ones.
-
-    The new share is multiplied by `cost`: both are then shares of the old side's whole.
-    """
+    """The change of a share, (samples, all busy ones); the new one is multiplied by `cost`."""
     (old_share, old_variance), (new_share, new_variance) = _proportion(*old), _proportion(*new)
     return ShareChange(
         name=name,

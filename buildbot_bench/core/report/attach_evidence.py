@@ -1,28 +1,24 @@
 """Checks, scope, setup, artefacts, candidates and cost, added to a report."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from buildbot_bench.core.legible import long_line, one_line
+from buildbot_bench.core.figures import count, whole_percent
+from buildbot_bench.core.legible import one_line
 from buildbot_bench.core.model.resolution import rounding_words
 from buildbot_bench.core.report import words
 from buildbot_bench.core.report.both_sides import artefacts, cost, growth, scope, setup
 from buildbot_bench.core.report.checks import IMAGES_AGREE, STILL_PRESENT, StepContext, make_checks
 from buildbot_bench.core.report.context import Context, SearchStage
-from buildbot_bench.core.report.evidence_model import (
-    Candidate,
-    Fact,
-    ImageValues,
-    Level,
-    Touched,
-)
+from buildbot_bench.core.report.evidence_model import Candidate, Fact, ImageValues, Level, Touched
 from buildbot_bench.core.report.model import ProbeRecord, Report, Setting, StepReport
+from buildbot_bench.core.report.side_levels import pair_of
 from buildbot_bench.core.report.steps import levels
-from buildbot_bench.core.report.touched import describe_prior
-from buildbot_bench.core.report.why import Why, explain
+from buildbot_bench.core.report.why import explain
 from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.core.sample import Sample
 from buildbot_bench.core.search import Answer
+from buildbot_bench.core.touched import CommitPrior, Touch, TouchClass
 from buildbot_bench.core.two_clocks import disagreement
 
 # A commit less likely than this is not worth a reader's time, so a long stretch hardly ever is.
@@ -38,12 +34,14 @@ def attach_evidence(
     known: Context,
 ) -> Report:
     """The report with checks, scope, setup, artefacts, candidates, cost and what was left when."""
+    suspects = report.headline.suspects if report.headline else ()
+    places = {between.revisions.index(suspect): suspect.label for suspect in suspects}
     narrowed = replace(
         report,
         cost=cost(report.probes, known.images),
         probes=_with_left(report, known.stages),
         stages=known.stages,
-        touched=_touched(report, between, known),
+        touched=_describe_prior(known.prior, report.setting, places),
     )
     step = report.headline
     samples = _of_metric(report, samples)
@@ -64,7 +62,8 @@ def attach_evidence(
         known=known,
         metric=report.setting.metric,
     )
-    checks = tuple(replace(check, detail=long_line(check.detail)) for check in make_checks(here))
+    checks = tuple(make_checks(here))
+    facts = setup(known.images, before, after)
     rows = scope(step, old, new, known.series, report.setting)
     return replace(
         narrowed,
@@ -73,22 +72,21 @@ def attach_evidence(
         checks=checks,
         scope=rows,
         second_opinion=words.second_opinion(rows),
-        setup=_setup(known, before, after)
-        if report.setting.farm
-        else setup(known.images, before, after),
+        setup=(*facts, Fact(name="control image", old="none", new="none"))
+        if facts and report.setting.farm and known.control is None
+        else facts,
         artefacts=artefacts(known.images, [*before, *after]),
         measured=_measured(samples, before, after),
-        why=_why(known, step, report.setting),
+        why=explain(known.captures, metric=report.setting.metric, levels=pair_of(step.levels))
+        if known.captures
+        else None,
         clocks=_clocks(report, between, samples, (before, after)),
         growth=growth(known.images, step, old, new, built=report.setting.item.built),
     )
 
 
 def _impossible(here: StepContext, setting: Setting) -> frozenset[str]:
-    """The checks that nobody can have made of a search without a farm.
-
-    It ends with its answer: no run of a later revision comes after that.
-    """
+    """The checks that nobody can make of a search without a farm, which ends with its answer."""
     if setting.farm:
         return frozenset()
     return frozenset({STILL_PRESENT, *((IMAGES_AGREE,) if here.known.one_layout else ())})
@@ -119,30 +117,9 @@ def _clocks(
     return " ".join(said for said in (clocks, rounded) if said)
 
 
-def _touched(report: Report, between: RevisionRange, known: Context) -> Touched | None:
-    suspects = report.headline.suspects if report.headline else ()
-    places = {between.revisions.index(suspect): suspect.label for suspect in suspects}
-    return describe_prior(known.prior, report.setting, places)
-
-
-def _setup(known: Context, before: Sequence[int], after: Sequence[int]) -> tuple[Fact, ...]:
-    """What the lab reported of both sides, and that nothing tells of the lab itself, if so."""
-    facts = setup(known.images, before, after)
-    if facts and known.control is None:
-        return (*facts, Fact(name="control image", old="none", new="none"))
-    return facts
-
-
 def _of_metric(report: Report, samples: Sequence[Sample]) -> list[Sample]:
     unit = report.setting.metric.unit
     return [sample for sample in samples if sample.metric.unit == unit]
-
-
-def _why(known: Context, step: StepReport, setting: Setting) -> Why | None:
-    if known.captures is None:
-        return None
-    levels = None if step.levels is None else (step.levels.old, step.levels.new)
-    return explain(known.captures, metric=setting.metric, levels=levels)
 
 
 def _measured(
@@ -180,9 +157,73 @@ def _candidates(step: StepReport, between: RevisionRange, known: Context) -> tup
 
 
 def _with_left(report: Report, stages: Sequence[SearchStage]) -> tuple[ProbeRecord, ...]:
-    """The log of probes, each with the number of commits that were suspected after it."""
     left = {stage.at_s: stage.left for stage in stages}
     return tuple(
         replace(probe, left=None if probe.value is None else left.get(probe.at_s))
         for probe in report.probes
     )
+
+
+def _describe_prior(
+    prior: CommitPrior | None, setting: Setting, suspects: Mapping[int, str]
+) -> Touched | None:
+    """The sentences on a prior where commits compete; `suspects` are labels by position."""
+    if prior is None or len(prior.touches) <= 1:
+        return None
+    suspect, label = None, ""
+    if len(suspects) == 1:
+        ((position, label),) = suspects.items()
+        suspect = prior.touches[position - 1]
+    reasons = [_counts(prior, setting), *_prior_shares(prior)]
+    if suspect is not None:
+        reasons.append(f"{label} changes {_what(suspect, setting)}.")
+    return Touched(classes=prior.classes, suspect=suspect, reasons=tuple(reasons))
+
+
+def _counts(prior: CommitPrior, setting: Setting) -> str:
+    touches = prior.touches
+    runs = touches.count(Touch.RUNS)
+    built = runs + touches.count(Touch.BUILT)
+    verb = "changes" if built == 1 else "change"
+    text = f"{built:,} of {count(len(touches), 'commit')} {verb} {_files_built(setting)}."
+    if not prior.ran:
+        return text
+    verb = "changes" if runs == 1 else "change"
+    return f"{text} {runs:,} of them {verb} code that {setting.workload} executes."
+
+
+def _prior_shares(prior: CommitPrior) -> Iterator[str]:
+    """Nothing where the prior is the same for all commits."""
+    classes = [one for one in prior.classes if one.commits]
+    if len(classes) <= 1:
+        return
+    parts = [f"{whole_percent(one.share)} on {_those(one, ran=prior.ran)}" for one in classes]
+    parts[-1] = f"and {parts[-1]}"
+    yield f"The search began with this suspicion: {', '.join(parts)}."
+    yield "Half of the suspicion is the same for each commit."
+
+
+def _those(one: TouchClass, *, ran: bool) -> str:
+    commits = f"the {count(one.commits, 'commit')}" if one.commits > 1 else "the one commit"
+    verb = "change" if one.commits > 1 else "changes"
+    match one.touch:
+        case Touch.RUNS:
+            return f"{commits} that {verb} executed code"
+        case Touch.BUILT:
+            return f"{commits} that {verb} {'other ' if ran else ''}built files"
+        case Touch.NEITHER:
+            return f"{commits} that {verb} neither"
+
+
+def _files_built(setting: Setting) -> str:
+    return f"files that the {setting.item.built} is built from"
+
+
+def _what(touch: Touch, setting: Setting) -> str:
+    match touch:
+        case Touch.RUNS:
+            return f"code that {setting.workload} executes"
+        case Touch.BUILT:
+            return _files_built(setting)
+        case Touch.NEITHER:
+            return f"none of the {_files_built(setting)}. Check it twice"

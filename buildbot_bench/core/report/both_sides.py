@@ -5,18 +5,12 @@ from dataclasses import replace
 
 from buildbot_bench.core import ministat
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.figures import count, fine_percent
+from buildbot_bench.core.figures import count, fine_percent, listed
 from buildbot_bench.core.incident.confirmation import Standing
 from buildbot_bench.core.legible import one_line
 from buildbot_bench.core.model.thresholds import is_change
 from buildbot_bench.core.report.context import ImageRecord, SeriesSamples
-from buildbot_bench.core.report.evidence_model import (
-    BootedImage,
-    Cost,
-    Fact,
-    Reach,
-    ScopeRow,
-)
+from buildbot_bench.core.report.evidence_model import BootedImage, Cost, Fact, Reach, ScopeRow
 from buildbot_bench.core.report.model import ProbeRecord, Setting, StepReport
 from buildbot_bench.core.sample import Sample
 
@@ -62,8 +56,7 @@ def artefacts(images: Sequence[ImageRecord], positions: Iterable[int]) -> tuple[
 def cost(probes: Sequence[ProbeRecord], images: Sequence[ImageRecord]) -> Cost | None:
     """What the probes of a search took; None when it made none.
 
-    What was asked for and never booted took nothing and did not fail. Build time is that of the
-    images that its probes booted, for any asker.
+    What never booted took nothing. Build time is that of the images that its probes booted.
     """
     made = [probe for probe in probes if probe.made]
     if not made:
@@ -79,31 +72,26 @@ def cost(probes: Sequence[ProbeRecord], images: Sequence[ImageRecord]) -> Cost |
     )
 
 
-def _sizes(image: ImageRecord) -> dict[str, int | None]:
-    return {"text": image.text_bytes, "data": image.data_bytes, "bss": image.bss_bytes}
-
-
 def growth(
     images: Sequence[ImageRecord], step: StepReport, old: int, new: int, *, built: str
 ) -> str:
     """Say how the kernels' sizes differ at a step between two positions; empty where they do not.
 
-    What the report calls a kernel is `built`. Of each revision its first image counts: another
-    link order pads elsewhere.
+    A kernel is called `built`. First images count: another link order pads elsewhere.
     """
     first = {image.position: image for image in images if image.ordinal == 0}
     if old not in first or new not in first:
         return ""
     changes = []
-    for part, before in _sizes(first[old]).items():
-        after = _sizes(first[new])[part]
+    ends = first[old], first[new]
+    sizes = ((image.text_bytes, image.data_bytes, image.bss_bytes) for image in ends)
+    for part, before, after in zip(("text", "data", "bss"), *sizes, strict=True):
         if before is not None and after is not None and before != after:
             by = f" ({fine_percent(after / before - 1)})" if before else ""
             more = "more" if after > before else "less"
             changes.append(f"{count(abs(after - before), 'byte')} {more} {part}{by}")
     label, than = (one_line(side.label, columns=_NAME_COLUMNS) for side in (step.new, step.old))
-    text = " and ".join((", ".join(changes[:-1]), changes[-1]) if changes[1:] else changes)
-    return f"The {built} of {label} has {text} than that of {than}." if changes else ""
+    return f"The {built} of {label} has {listed(changes)} than that of {than}." if changes else ""
 
 
 def _at(images: Sequence[ImageRecord], positions: Iterable[int]) -> Iterator[ImageRecord]:
@@ -113,10 +101,7 @@ def _at(images: Sequence[ImageRecord], positions: Iterable[int]) -> Iterator[Ima
 
 
 def _facts(images: Iterable[ImageRecord]) -> dict[str, str]:
-    """Each fact's name with its value; with all of them when the boots do not agree.
-
-    What names the kernel itself is left out: it differs wherever the kernel does.
-    """
+    """Each fact's name with its value, or all where boots do not agree; none of the kernel."""
     found: dict[str, set[str]] = {}
     for image in images:
         for name, value in image.facts:
@@ -129,10 +114,7 @@ def _facts(images: Iterable[ImageRecord]) -> dict[str, str]:
 def scope(
     step: StepReport, old: int, new: int, all_series: Sequence[SeriesSamples], setting: Setting
 ) -> tuple[ScopeRow, ...]:
-    """The reported row, then one for each other series; none when there is no other.
-
-    `old` and `new` are the positions of the step.
-    """
+    """The reported row, then one for each other series; none when there is no other."""
     others = [_row(series, step, old, new, setting) for series in all_series]
     if not others:
         return ()

@@ -1,13 +1,14 @@
 """The checks that could refute a step, and their outcomes."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
 from buildbot_bench.core.item import ItemUnderTest
+from buildbot_bench.core.legible import long_line
 from buildbot_bench.core.model import thresholds
 from buildbot_bench.core.report.both_sides import setup
-from buildbot_bench.core.report.context import Context, ControlRecord
+from buildbot_bench.core.report.context import Context
 from buildbot_bench.core.report.evidence_model import Check, Outcome
 from buildbot_bench.core.report.model import Contrast, StepReport
 from buildbot_bench.core.report.steps import is_proved
@@ -57,141 +58,128 @@ class StepContext:
         return thresholds.values_that_prove(counted=self.is_counted)
 
 
-def make_checks(here: StepContext) -> tuple[Check, ...]:
+Found = tuple[Outcome, str]
+"""What came of a check, and how that went."""
+
+
+def make_checks(here: StepContext) -> Iterator[Check]:
     """All checks that the farm is set up for, in the order in which a reader would ask for them."""
-    control = here.known.control
-    return (
-        ends_proved(here),
-        images_agree(here),
-        setup_alike(here),
-        still_present(here),
-        *(() if control is None else (control_healthy(here, control),)),
-        binary_differs(here),
-    )
+    checks = {
+        "both sides proved": _ends_proved,
+        IMAGES_AGREE: _images_agree,
+        "setup alike": _setup_alike,
+        STILL_PRESENT: _still_present,
+        "control image healthy": _control_healthy,
+        "binary differs": _binary_differs,
+    }
+    for name, check in checks.items():
+        if found := check(here):
+            yield Check(name=name, outcome=found[0], detail=long_line(found[1]))
 
 
-def ends_proved(here: StepContext) -> Check:
-    """Whether both sides of the step were measured often enough, and differ.
-
-    They do so by Student's t; of what is counted, so that two values are enough, by lying apart.
-    """
-    name = "both sides proved"
+def _ends_proved(here: StepContext) -> Found:
+    """Whether both sides were measured often enough, and differ by Student's t, or lie apart."""
     held = here.step.contrast
     old, new = held.old.values, held.new.values
     summary = f"Both sides were measured: {_boots(held, here.item)}."
     comparison, needed = held.comparison, here.values_that_prove
     if here.step.race is not None:
-        detail = f"{summary} The search compared how many of them are of either speed."
-        return Check(name=name, outcome=_outcome(here.step.proved), detail=detail)
+        told = f"{summary} The search compared how many of them are of either speed."
+        return _outcome(here.step.proved), told
     if min(len(old), len(new)) < needed or (comparison is None and not here.is_counted):
-        detail = f"{summary} The proof needs {needed} of each."
-        return Check(name=name, outcome=Outcome.NOT_MADE, detail=detail)
+        return Outcome.NOT_MADE, f"{summary} The proof needs {needed} of each."
     proved = is_proved(held, here.step.effect, counted=here.is_counted)
     if comparison is None:
         word, side = "all" if proved else "not all", "above" if here.step.effect > 0 else "below"
-        detail = f"{summary} The values are counted, and {word} new ones lie {side} the old ones."
-        return Check(name=name, outcome=_outcome(proved), detail=detail)
-    return Check(
-        name=name,
-        outcome=_outcome(proved),
-        detail=f"{summary} Student's t: {few(comparison.p_value)}.",
-    )
+        told = f"{summary} The values are counted, and {word} new ones lie {side} the old ones."
+        return _outcome(proved), told
+    return _outcome(proved), f"{summary} Student's t: {few(comparison.p_value)}."
 
 
-def images_agree(here: StepContext) -> Check:
+def _images_agree(here: StepContext) -> Found:
     """Whether every image of the new level differs from every one of the old: it is no layout."""
-    name = IMAGES_AGREE
     if here.known.one_layout:
-        return Check(name=name, outcome=Outcome.NOT_MADE, detail=sentence(here.known.one_layout))
+        return Outcome.NOT_MADE, sentence(here.known.one_layout)
     if here.step.race is not None:
-        detail = f"Only some {here.item.iteration}s of each {here.item.image} show the change."
-        return Check(name=name, outcome=Outcome.NOT_MADE, detail=detail)
+        told = f"Only some {here.item.iteration}s of each {here.item.image} show the change."
+        return Outcome.NOT_MADE, told
     before, after = (_image_means(here.samples, side) for side in (here.before, here.after))
-    summary = _relinked(len(before), len(after))
+    old, new = len(before), len(after)
+    summary = f"{count(old, 'build')} before and {new} after the step were measured."
+    if old == new == 1:
+        summary = "One build of each side was measured."
     effects = [new / old - 1 for old in before for new in after if old]
     if not effects:
-        return Check(name=name, outcome=Outcome.NOT_MADE, detail=summary)
+        return Outcome.NOT_MADE, summary
     least = min(effects, key=lambda effect: effect / here.step.effect)
-    agree = least / here.step.effect >= _PRESENT_SHARE
-    if agree and min(len(before), len(after)) < _IMAGES_OF_A_LEVEL:
-        detail = f"{summary} The difference may come from the layout in memory."
-        if here.known.one_order:
-            detail += " The job cannot relink."
-        return Check(name=name, outcome=Outcome.NOT_MADE, detail=detail)
-    return Check(
-        name=name,
-        outcome=_outcome(agree),
-        detail=_agreement(len(before), len(after), least) if agree else _disagreement(least),
-    )
+    if least / here.step.effect < _PRESENT_SHARE:
+        told = f"The relinked builds do not agree: two of them differ by {percent(least)} only."
+        return Outcome.FAILED, told
+    if min(old, new) < _IMAGES_OF_A_LEVEL:
+        told = f"{summary} The difference may come from the layout in memory."
+        return Outcome.NOT_MADE, told + " The job cannot relink." * here.known.one_order
+    of = "of each side" if old == new else f"before and {new} after the step"
+    told = f"{old} relinked builds {of} agree. Any two differ by {percent(least)} or more."
+    return Outcome.PASSED, told
 
 
-def setup_alike(here: StepContext) -> Check:
+def _setup_alike(here: StepContext) -> Found:
     """Whether the lab reported the same of both sides: nothing but what is built changed."""
-    name, place = "setup alike", here.item.place
+    place = here.item.place
     facts = setup(here.known.images, here.before, here.after)
     if not facts:
-        detail = f"The {place} reported no facts."
-        return Check(name=name, outcome=Outcome.NOT_MADE, detail=detail)
-    differing = [fact.name for fact in facts if fact.differs]
-    if differing:
-        detail = f"These facts differ: {', '.join(differing)}. See the setup."
-        return Check(name=name, outcome=Outcome.FAILED, detail=detail)
-    detail = f"The {place} was the same for both sides: {count(len(facts), 'fact')} agree."
-    return Check(name=name, outcome=Outcome.PASSED, detail=detail)
+        return Outcome.NOT_MADE, f"The {place} reported no facts."
+    if differing := [fact.name for fact in facts if fact.differs]:
+        return Outcome.FAILED, f"These facts differ: {', '.join(differing)}. See the setup."
+    told = f"The {place} was the same for both sides: {count(len(facts), 'fact')} agree."
+    return Outcome.PASSED, told
 
 
-def still_present(here: StepContext) -> Check:
+def _still_present(here: StepContext) -> Found:
     """Whether the newest revision that was measured still shows the step."""
-    name = STILL_PRESENT
     newest = _newest(here)
     old = here.step.contrast.old.values
     if not newest or not old or not fmean(old):
-        last = here.step.new.label
-        return Check(
-            name=name, outcome=Outcome.NOT_MADE, detail=f"No revision after {last} was measured."
-        )
+        return Outcome.NOT_MADE, f"No revision after {here.step.new.label} was measured."
     values = [value for sample in newest for value in sample.values]
     summary = f"{newest[0].label}{_behind(newest[0], here)}"
     if len(values) < here.values_that_prove:
-        detail = f"{summary} has {count(len(values), here.item.iteration)} only."
-        return Check(name=name, outcome=Outcome.NOT_MADE, detail=detail)
+        return Outcome.NOT_MADE, f"{summary} has {count(len(values), here.item.iteration)} only."
     effect = fmean(values) / fmean(old) - 1
     present = effect / here.step.effect >= _PRESENT_SHARE
     beside = f"{'below' if effect < 0 else 'above'} {here.step.contrast.old.label}"
-    detail = f"{summary} is {size(effect)} {beside}."
+    told = f"{summary} is {size(effect)} {beside}."
     if present and here.steps_ahead:
         lie = "lies" if here.steps_ahead == 1 else "lie"
-        detail += f" {count(here.steps_ahead, 'other step')} {lie} between."
-        return Check(name=name, outcome=Outcome.NOT_MADE, detail=detail)
-    return Check(name=name, outcome=_outcome(present), detail=detail)
+        told += f" {count(here.steps_ahead, 'other step')} {lie} between."
+        return Outcome.NOT_MADE, told
+    return _outcome(present), told
 
 
-def control_healthy(here: StepContext, control: ControlRecord) -> Check:
+def _control_healthy(here: StepContext) -> Found | None:
     """Whether a kernel that never changes measured what it always did, around the same time."""
-    name = "control image healthy"
+    control = here.known.control
+    if control is None:
+        return None
     if control.held:
-        detail = f"The testbed is in quarantine: {control.label} is off its level."
-        return Check(name=name, outcome=Outcome.FAILED, detail=detail)
+        return Outcome.FAILED, f"The testbed is in quarantine: {control.label} is off its level."
     if control.last_good_s is None or control.rounds < _ROUNDS_OF_A_LEVEL:
-        detail = f"The level of {control.label} is not known yet."
-        return Check(name=name, outcome=Outcome.NOT_MADE, detail=detail)
+        return Outcome.NOT_MADE, f"The level of {control.label} is not known yet."
     sides = {*here.before, *here.after}
     boots = [i.at_s for s in here.samples if s.position in sides for i in s.iterations]
     late_s = max(boots, default=0.0) - control.last_good_s
     if late_s > _OVERDUE * control.every_s:
         last = f"{duration(late_s)} before the last {here.item.iteration}"
-        detail = f"{control.label} was last measured {last}."
-        return Check(name=name, outcome=Outcome.NOT_MADE, detail=detail)
-    detail = (
+        return Outcome.NOT_MADE, f"{control.label} was last measured {last}."
+    return Outcome.PASSED, (
         f"The control image {control.label} stayed within {size(control.spread)} of its level in "
         f"{count(control.rounds, 'round')}."
     )
-    return Check(name=name, outcome=Outcome.PASSED, detail=detail)
 
 
-def binary_differs(here: StepContext) -> Check:
+def _binary_differs(here: StepContext) -> Found:
     """Whether what was built on both sides of the step differs at all."""
-    name, built = "binary differs", here.item.built
+    built = here.item.built
     revisions = here.between.revisions
     old, new = here.step.old, here.step.new
     kernels = {
@@ -202,14 +190,11 @@ def binary_differs(here: StepContext) -> Check:
     held = [kernels.get(revisions.index(end)) for end in (old, new)]
     if None in held:
         missing = old if held[0] is None else new
-        detail = f"The digest of {missing.label}'s {built} is not known."
-        return Check(name=name, outcome=Outcome.NOT_MADE, detail=detail)
+        return Outcome.NOT_MADE, f"The digest of {missing.label}'s {built} is not known."
     differ = held[0] != held[1]
     verb = "differs from" if differ else "is the same as"
     parent = "its parent's" if old.sha == new.parent_sha else f"{old.label}'s"
-    return Check(
-        name=name, outcome=_outcome(differ), detail=f"{new.label}'s {built} {verb} {parent}."
-    )
+    return _outcome(differ), f"{new.label}'s {built} {verb} {parent}."
 
 
 def _boots(held: Contrast, item: ItemUnderTest) -> str:
@@ -218,26 +203,6 @@ def _boots(held: Contrast, item: ItemUnderTest) -> str:
     if old == new:
         return f"{count(old, item.iteration)} each"
     return f"{count(old, item.iteration)} of {held.old.label}, {new} of {held.new.label}"
-
-
-def _relinked(before: int, after: int) -> str:
-    """How many builds of each side were measured, where that proves nothing."""
-    if before == after == 1:
-        return "One build of each side was measured."
-    return f"{count(before, 'build')} before and {after} after the step were measured."
-
-
-def _agreement(before: int, after: int, least: float) -> str:
-    agree = (
-        f"{before} relinked builds of each side agree"
-        if before == after
-        else f"{before} relinked builds before and {after} after the step agree"
-    )
-    return f"{agree}. Any two differ by {percent(least)} or more."
-
-
-def _disagreement(least: float) -> str:
-    return f"The relinked builds do not agree: two of them differ by {percent(least)} only."
 
 
 def _outcome(passed: bool) -> Outcome:
@@ -259,18 +224,14 @@ def _newest(here: StepContext) -> list[Sample]:
     culprit = here.between.revisions.index(here.step.new)
     taken: list[Sample] = []
     for sample in sorted(behind, key=lambda sample: -sample.position):
-        if sample.position <= culprit or _enough(taken, here):
+        enough = sum(len(one.values) for one in taken) >= here.values_that_prove
+        if sample.position <= culprit or enough:
             break
         taken.append(sample)
     return taken
 
 
-def _enough(samples: Iterable[Sample], here: StepContext) -> bool:
-    return sum(len(sample.values) for sample in samples) >= here.values_that_prove
-
-
 def _behind(sample: Sample, here: StepContext) -> str:
-    """How far a sample is from the branch's tip."""
     if here.known.tip is None:
         return ""
     distance = here.known.tip.position - here.between.old.position - sample.position

@@ -4,7 +4,6 @@ import shlex
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.legible import long_line, one_line
 from buildbot_bench.core.report import words
 from buildbot_bench.core.report.attach_evidence import attach_evidence
@@ -21,11 +20,7 @@ from buildbot_bench.core.report.model import (
     Unresolved,
 )
 from buildbot_bench.core.report.side_levels import measured_values
-from buildbot_bench.core.report.slopes import (
-    SlopeReport,
-    describe_odd_images,
-    describe_slopes,
-)
+from buildbot_bench.core.report.slopes import SlopeReport, describe_odd_images, describe_slopes
 from buildbot_bench.core.report.steps import (
     contrast_ends,
     describe_steps,
@@ -57,10 +52,10 @@ def compose(
     `untestable` maps such positions to the reason; `no_ops` are those whose kernel is identical
     to the one before. `reproduce` are commands; without any, those of `bench-bisect` are given.
     `known` is what the checks, the scope and the setup are made of.
-    Raises UsageError when ministat has no table for the setting's confidence.
     """
     between, setting = harmless(range), harmless(setting)
-    skipped = _not_tried(answer) | dict.fromkeys(no_ops, _no_op(setting.item))
+    no_op = f"no-op change: its {setting.item.built} is identical to its predecessor's"
+    skipped = _not_tried(answer) | dict.fromkeys(no_ops, no_op)
     skipped |= untestable or {}
     report = _finding(between, answer, samples, setting, no_ops, known=known)
     report = replace(
@@ -83,10 +78,6 @@ def _not_tried(answer: Answer) -> dict[int, str]:
         reasons |= dict.fromkeys(positions_in(step.believed), believed)
         reasons |= dict.fromkeys(positions_in(step.untried), "untried: it may be testable")
     return reasons
-
-
-def _no_op(item: ItemUnderTest) -> str:
-    return f"no-op change: its {item.built} is identical to its predecessor's"
 
 
 def _finding(
@@ -131,7 +122,10 @@ def _finding(
         headline=headline,
         ends=None if headline else ends,
         steps=steps,
-        unresolved=tuple(_unresolved(between, old, new) for old, new in answer.unresolved),
+        unresolved=tuple(
+            Unresolved(old=between.revisions[old], new=between.revisions[new], commits=new - old)
+            for old, new in answer.unresolved
+        ),
         skipped=(),
         reproduce=_commands(between, headline, setting),
         probes=(),
@@ -153,7 +147,6 @@ def _without_culprit(
     between: RevisionRange,
     setting: Setting,
 ) -> str:
-    """The first sentence of a report without a culprit."""
     match kind:
         case ReportKind.SLOPE:
             return words.what_sloped(slopes[0], setting)
@@ -170,12 +163,7 @@ def _with_fix(summary: tuple[str, str], setting: Setting) -> tuple[str, str]:
     return what, sure if setting.carried is None else f"{sure} {words.applied_fix(setting.carried)}"
 
 
-def _unresolved(between: RevisionRange, old: int, new: int) -> Unresolved:
-    return Unresolved(old=between.revisions[old], new=between.revisions[new], commits=new - old)
-
-
 def _skipped(between: RevisionRange, reasons: Mapping[int, str]) -> tuple[Skipped, ...]:
-    """Neighbours that were skipped for the same reason are one entry."""
     runs: list[list[int]] = []
     for position in sorted(reasons):
         last = runs[-1][-1] if runs else None

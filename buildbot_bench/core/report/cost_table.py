@@ -69,9 +69,7 @@ class PerPacket:
 
 def changed_costs(changes: Iterable[CostChange]) -> tuple[CostChange, ...]:
     """Those beyond chance, and as large as a reader can see, in the same order."""
-    return tuple(
-        change for change in changes if change.beyond_chance and abs(change.delta) >= _LEAST_COST
-    )
+    return tuple(change for change in changes if change.sure and abs(change.delta) >= _LEAST_COST)
 
 
 def per_packet(

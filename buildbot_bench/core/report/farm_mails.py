@@ -189,18 +189,20 @@ class BrokenWorkloadReport:
     @property
     def subject(self) -> str:
         """`[bench] forwarding is broken on apu2: r311848 and r311852 fail alike`."""
-        alike = f"{self.first} and {self.second} fail alike"
-        return f"[bench] {self.workload} is broken on {self.testbed}: {alike}"
+        return f"[bench] {self.workload} is broken on {self.testbed}: {self._alike}"
 
     @property
     def summary(self) -> str:
         """What is wrong, and how that is known."""
-        both = f"{self.first} and {self.second} fail alike"
+        known = ". They are the two ends of a search"
         if self.stood_well:
-            known = f"{both}, and the workload measured both of them before"
-        else:
-            known = f"{both}. They are the two ends of a search"
-        return f"Workload {self.workload} is broken on testbed {self.testbed}. {known}."
+            known = ", and the workload measured both of them before"
+        broken = f"Workload {self.workload} is broken on testbed {self.testbed}."
+        return f"{broken} {self._alike}{known}."
+
+    @property
+    def _alike(self) -> str:
+        return f"{self.first} and {self.second} fail alike"
 
     @property
     def consequences(self) -> str:

@@ -51,10 +51,7 @@ class AppliedFix:
 
     @classmethod
     def of_builds(cls, fix: str, *, applied: Iterable[str], left_out: Iterable[str]) -> Self:
-        """From the hashes of the builds that have it, and the labels of those it does not fit.
-
-        A revision counts once, however many builds of it there are. `fix` is a whole hash.
-        """
+        """From hashes of builds, each counted once, and labels of those that it does not fit."""
         return cls(
             fix=fix[:ABBREVIATION_LENGTH],
             applied=len(set(applied)),

@@ -110,8 +110,7 @@ def describe_marks(
 ) -> tuple[str, ...]:
     """One sentence for each change that somebody marked, in their order.
 
-    `labels` are the names of the commits at the changes' positions, `spread` is the series' noise
-    without the marks and with them.
+    `labels` are commits' names by position, `spread` the noise without the marks and with them.
     """
     return tuple(
         _sentence(one, labels.get(one.began, f"#{one.began}"), spread, f"{workload} on {testbed}")

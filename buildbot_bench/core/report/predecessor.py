@@ -37,7 +37,11 @@ class CommitContrast:
 def newest_measured(samples: Iterable[Sample]) -> Sample | None:
     """The sample with the newest boot that gave a value; None without any."""
     measured = [sample for sample in samples if sample.values]
-    return max(measured, key=_last_at_s, default=None)
+    return max(
+        measured,
+        key=lambda one: max(i.at_s for i in one.iterations if i.value is not None),
+        default=None,
+    )
 
 
 def against_predecessor(
@@ -45,9 +49,7 @@ def against_predecessor(
 ) -> CommitContrast | None:
     """Hold all images of a revision against those of its predecessor, the newest boots of each.
 
-    What counts are the metric and the epoch in which the commit was measured last; None where one
-    of them has no value in both. `confidence` is in percent. Raises UsageError for one that
-    ministat has no table for.
+    Only in metric and epoch of its last measurement; None where a side has no value in these.
     """
     last = newest_measured(new)
     if last is None:
@@ -91,7 +93,3 @@ def _stated(found: Contrast) -> tuple[float | None, float | None, float | None]:
         return found.comparison.relative or (None, None, None)
     old, new = fmean(found.old.values), fmean(found.new.values)
     return (new / old - 1 if old else None), None, None
-
-
-def _last_at_s(sample: Sample) -> float:
-    return max(one.at_s for one in sample.iterations if one.value is not None)

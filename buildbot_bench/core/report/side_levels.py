@@ -1,7 +1,8 @@
 """The two levels of a step as a report prints them, and the change between them."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from math import isclose
 from statistics import fmean
 
@@ -37,10 +38,7 @@ class MeasuredValues:
 
 @dataclass(frozen=True, kw_only=True)
 class MeasuredSide:
-    """One side of a step, and its level: the mean over images of the means over their boots.
-
-    `level` is in the unit of the values, None where there is no value.
-    """
+    """A side and its level (None without values): the mean over images of means over boots."""
 
     side: Side
     level: float | None
@@ -118,9 +116,7 @@ def change_between(
         return own
     effect = new.level / old.level - 1
     if not step.low <= effect <= step.high:
-        return PrintedChange(
-            effect=step.effect, low=step.low, high=step.high, levels=None, notes=(weighed(item),)
-        )
+        return replace(own, notes=(weighed(item),))
     moved = (1 + effect) / (1 + step.effect)
     return PrintedChange(
         effect=effect,
@@ -135,7 +131,8 @@ def as_stated(
     stated: StatedChange, now: PrintedChange, item: ItemUnderTest = ItemUnderTest.KERNEL
 ) -> PrintedChange:
     """The change that was stated when the search ended; boots made since do not move it."""
-    if _alike(now, stated):
+    then, today = stated.levels or (stated.effect,), pair_of(now.levels) or (now.effect,)
+    if len(then) == len(today) and all(map(partial(isclose, rel_tol=_ALIKE), then, today)):
         return now
     return PrintedChange(
         effect=stated.effect,
@@ -144,15 +141,6 @@ def as_stated(
         levels=Levels(old=stated.levels[0], new=stated.levels[1]) if stated.levels else None,
         notes=(measured_since(item),),
     )
-
-
-def _alike(now: PrintedChange, stated: StatedChange) -> bool:
-    levels = pair_of(now.levels)
-    if levels is None or stated.levels is None:
-        same = levels is None and stated.levels is None
-        return same and isclose(now.effect, stated.effect, rel_tol=_ALIKE)
-    pairs = zip(levels, stated.levels, strict=True)
-    return all(isclose(one, other, rel_tol=_ALIKE) for one, other in pairs)
 
 
 def pair_of(levels: Levels | None) -> tuple[float, float] | None:

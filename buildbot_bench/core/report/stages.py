@@ -25,16 +25,18 @@ def replay_stages(
 ) -> tuple[SearchStage, ...]:
     """What was suspected after each measurement that ended at one of `times`, oldest first.
 
-    Of more than 60 such measurements only so many, evenly spread, the last among them. What is
-    known to be untestable or identical today counts as if it had been known from the start.
+    At most 60, evenly spread, with the last; what is untestable or identical is so from the start.
     """
     ordered = sorted(evidence.measurements, key=lambda one: one.at_s)
     ends = [index for index, one in enumerate(ordered, start=1) if one.at_s in times]
     stages = []
-    for end in _thinned(ends):
+    if len(ends) > MOST_STAGES:
+        ends = [ends[int(index)] for index in np.linspace(0, len(ends) - 1, MOST_STAGES)]
+    for end in ends:
         known = replace(evidence, measurements=tuple(ordered[:end]))
         found = suspects(n, known, _NO_COSTS, policy)
-        both_ends = bool(found) or _spans(n, known)
+        # Where both ends were measured, nothing suspected means that they are equal.
+        both_ends = bool(found) or {0, n} <= {one.position for one in known.measurements}
         stages.append(
             SearchStage(
                 at_s=ordered[end - 1].at_s,
@@ -84,15 +86,3 @@ def runners_up(
         )
         for gap, step in named.items()
     }
-
-
-def _spans(n: int, evidence: Evidence) -> bool:
-    """Whether something was measured at both ends: nothing suspected then means equal ends."""
-    measured = {one.position for one in evidence.measurements}
-    return 0 in measured and n in measured
-
-
-def _thinned(ends: list[int]) -> list[int]:
-    if len(ends) <= MOST_STAGES:
-        return ends
-    return [ends[int(index)] for index in np.linspace(0, len(ends) - 1, MOST_STAGES)]

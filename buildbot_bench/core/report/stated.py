@@ -36,13 +36,11 @@ class StatedChanges:
 
     def apply(self, steps: Iterable[Step]) -> tuple[Step, ...]:
         """The steps with the figures that are stated of them."""
-        return tuple(self._applied(step) for step in steps)
-
-    def _applied(self, step: Step) -> Step:
-        found = self.find(step)
-        if found is None:
-            return step
-        return replace(step, effect=found.effect, low=found.low, high=found.high)
+        pairs = ((step, self.find(step)) for step in steps)
+        return tuple(
+            replace(step, effect=found.effect, low=found.low, high=found.high) if found else step
+            for step, found in pairs
+        )
 
 
 NOTHING_STATED = StatedChanges()

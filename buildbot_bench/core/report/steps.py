@@ -34,8 +34,7 @@ BLIND_SPOTS = (
 def contrast(old: Side, new: Side, *, metric: Metric, confidence: float) -> Contrast:
     """Hold the new side against the old one by Student's t, at a confidence in percent.
 
-    A metric that is counted has nothing to doubt in few values that are all the same, and something
-    to say of what it cannot see. Raises UsageError for a confidence that ministat has no table for.
+    Of a counted metric few equal values leave nothing to doubt; what it cannot see is noted.
     """
     exact = (BLIND_SPOTS,) if metric.noise is NoiseClass.EXACT else ()
     short = [side for side in (old, new) if len(side.values) < ministat.MIN_VALUES]
@@ -56,12 +55,13 @@ def contrast(old: Side, new: Side, *, metric: Metric, confidence: float) -> Cont
     block = ministat_text.render(
         [(old.label, old.values), (new.label, new.values)], confidence=confidence
     )
+    alike = all(min(side.values) == max(side.values) for side in (old, new))
     return Contrast(
         old=old,
         new=new,
         comparison=comparison,
         ministat=block.rstrip("\n"),
-        notes=exact + (() if exact and _all_alike(old, new) else comparison.warnings),
+        notes=exact + (() if exact and alike else comparison.warnings),
     )
 
 
@@ -77,10 +77,6 @@ def is_proved(held: Contrast, effect: float, *, counted: bool) -> bool:
     if not counted or min(len(old), len(new)) < values_that_prove(counted=True):
         return False
     return min(new) > max(old) if effect > 0 else max(new) < min(old)
-
-
-def _all_alike(*sides: Side) -> bool:
-    return all(min(side.values) == max(side.values) for side in sides)
 
 
 def kind_of(answer: Answer, *, error: float) -> ReportKind:
@@ -187,10 +183,7 @@ def with_expected(
 
 
 def find_headline(steps: Sequence[StepReport]) -> StepReport | None:
-    """The largest sure regression; without one, the largest sure improvement.
-
-    A step that somebody expected comes last: it is no culprit of another change.
-    """
+    """The largest sure regression, else improvement; one that somebody expected comes last."""
     sure = [step for step in steps if step.sure]
     return max(
         sure,
@@ -206,10 +199,7 @@ def contrast_ends(between: RevisionRange, values: MeasuredValues, setting: Setti
 
 
 def levels(answer: Answer, old: int, new: int, n: int) -> tuple[list[int], list[int]]:
-    """The positions of the two levels next to a step in (old, new], the nearest first.
-
-    A level ends where another step lies or may lie.
-    """
+    """The positions of the two levels next to a step, nearest first, up to where others may lie."""
     bounds = [(other.old, other.new) for other in answer.steps] + list(answer.unresolved)
     start = max((end for _, end in bounds if end <= old), default=0)
     stop = min((begin for begin, _ in bounds if begin >= new), default=n)

@@ -1,14 +1,16 @@
 """The section of a report on where CPU cycles went, with text cleaned by `one_line`."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 
 from buildbot_bench.core.json_model import Count, Share
 from buildbot_bench.core.legible import long_line, one_line
 from buildbot_bench.core.profile.costs import CostChange, compare_costs, price
 from buildbot_bench.core.profile.model import Profile
+from buildbot_bench.core.profile.overlap import ChangedFile, ChangedLine, overlaps
 from buildbot_bench.core.profile.symbols import Cycles, ShareChange, compare_symbols
-from buildbot_bench.core.report.changed_files import ChangedFile, places_of
 from buildbot_bench.core.report.cost_table import PerPacket, changed_costs, per_packet
 from buildbot_bench.core.sample import PPS, Metric
 
@@ -17,6 +19,13 @@ _MOST_SYMBOLS = 10
 _LEAST_POINTS = 0.001
 _LABEL_COLUMNS = 24
 _NAME_COLUMNS = 48
+_MOST_FILES = 5
+_MOST_NAMES = 6
+# A mail shows so many changed lines of a function, and so many in all.
+_LINES_OF_FUNCTION = 10
+_MOST_LINES = 40
+_PATH_COLUMNS = 100
+_LINE_COLUMNS = 64
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -32,8 +41,7 @@ class Capture:
 class Captures:
     """Both sides of a step, or in `missing` why there are none of them.
 
-    `difference` is where their differential flame graph is seen; `diff` is the commit's, empty
-    when it is not one commit.
+    `difference` is their flame graph's address; `diff` is the commit's, empty when it is not one.
     """
 
     counter: str = ""
@@ -55,21 +63,6 @@ class Sampled:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Symbol:
-    """A function's own fraction of the busy cycles on both sides.
-
-    `error` is the standard error of the difference that sampling alone makes; `sure` is that the
-    difference is more than three of those.
-    """
-
-    name: str
-    old: Share
-    new: Share
-    error: float
-    sure: bool
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Why:
     """The section of a report. With `missing`, the reason why, there is nothing else.
 
@@ -80,7 +73,7 @@ class Why:
     counter: str = ""
     old: Sampled | None = None
     new: Sampled | None = None
-    symbols: tuple[Symbol, ...] = ()
+    symbols: tuple[ShareChange, ...] = ()
     per_packet: PerPacket | None = None
     places: tuple[ChangedFile, ...] | None = None
     difference: str = ""
@@ -90,10 +83,7 @@ class Why:
 def explain(
     known: Captures, *, metric: Metric = PPS, levels: tuple[float, float] | None = None
 ) -> Why:
-    """What two captures say, those functions first whose cost or share changed most.
-
-    `levels` are the measured levels of both sides in the metric's unit, None where unknown.
-    """
+    """What two captures say, most changed first; `levels` of both sides are the metric's."""
     if known.missing or known.old is None or known.new is None:
         return Why(missing=one_line(known.missing or "one side has no capture"))
     old, new = known.old, known.new
@@ -111,19 +101,17 @@ def explain(
         counter=one_line(known.counter, columns=_NAME_COLUMNS),
         old=_sampled(old),
         new=_sampled(new),
-        symbols=tuple(_symbol(change) for change in own[:_MOST_SYMBOLS] if change.delta),
+        symbols=tuple(
+            replace(change, name=one_line(change.name, columns=_NAME_COLUMNS))
+            for change in own[:_MOST_SYMBOLS]
+            if change.delta
+        ),
         per_packet=table,
-        places=_places(known.diff, moved, where, table),
+        places=places_of(known.diff, moved, where)
+        if known.diff and (table is None or table.explains)
+        else None,
         difference=long_line(known.difference),
     )
-
-
-def _places(
-    diff: str, moved: Sequence[str], where: Mapping[str, str], table: PerPacket | None
-) -> tuple[ChangedFile, ...] | None:
-    if not diff or (table and not table.explains):
-        return None
-    return places_of(diff, moved, where)
 
 
 def _on_paths(changes: Iterable[CostChange]) -> list[str]:
@@ -138,18 +126,10 @@ def _on_paths(changes: Iterable[CostChange]) -> list[str]:
 
 def _moved_shares(old: Profile, new: Profile) -> list[str]:
     """Those that moved by themselves, then those that did with what they call."""
-    by_kind = [
-        _moved(compare_symbols(old, new, by=kind)) for kind in (Cycles.SELF, Cycles.INCLUSIVE)
-    ]
-    return list(dict.fromkeys(name for names in by_kind for name in names))
-
-
-def _moved(changes: Iterable[ShareChange]) -> list[str]:
-    return [
-        change.name
-        for change in changes
-        if change.beyond_chance and abs(change.delta) >= _LEAST_POINTS
-    ]
+    kinds = (Cycles.SELF, Cycles.INCLUSIVE)
+    changes = chain.from_iterable(compare_symbols(old, new, by=kind) for kind in kinds)
+    moved = (one.name for one in changes if one.sure and abs(one.delta) >= _LEAST_POINTS)
+    return list(dict.fromkeys(moved))
 
 
 def _sampled(capture: Capture) -> Sampled:
@@ -161,11 +141,42 @@ def _sampled(capture: Capture) -> Sampled:
     )
 
 
-def _symbol(change: ShareChange) -> Symbol:
-    return Symbol(
-        name=one_line(change.name, columns=_NAME_COLUMNS),
-        old=change.old,
-        new=change.new,
-        error=change.error,
-        sure=change.beyond_chance,
+def places_of(diff: str, names: Sequence[str], where: Mapping[str, str]) -> tuple[ChangedFile, ...]:
+    """The files of a diff that overlap the functions; `where` has the places of functions."""
+    places: list[ChangedFile] = []
+    room = _MOST_LINES
+    for file in overlaps(diff, names, where)[:_MOST_FILES]:
+        shown = _first_of_each(file.lines)[:room]
+        room -= len(shown)
+        places.append(
+            ChangedFile(
+                path=one_line(file.path, columns=_PATH_COLUMNS),
+                changed=_names(file.changed),
+                named=_names(file.named),
+                lines=tuple(map(_line, shown)),
+                unshown=len(file.lines) - len(shown),
+            )
+        )
+    return tuple(places)
+
+
+def _first_of_each(lines: Sequence[ChangedLine]) -> list[ChangedLine]:
+    seen: Counter[str] = Counter()
+    kept = []
+    for line in lines:
+        seen[line.function] += 1
+        if seen[line.function] <= _LINES_OF_FUNCTION:
+            kept.append(line)
+    return kept
+
+
+def _names(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(one_line(name, columns=_NAME_COLUMNS) for name in names[:_MOST_NAMES])
+
+
+def _line(line: ChangedLine) -> ChangedLine:
+    return replace(
+        line,
+        function=one_line(line.function, columns=_NAME_COLUMNS),
+        text=one_line(line.text, columns=_LINE_COLUMNS),
     )

@@ -1,6 +1,6 @@
 """Words and figures of the section on where CPU cycles went."""
 
-from buildbot_bench.core.report.changed_files import ChangedFile
+from buildbot_bench.core.profile.overlap import ChangedFile
 from buildbot_bench.core.report.cost_table import FunctionCost, PerPacket
 from buildbot_bench.core.report.why import Why
 from buildbot_bench.core.report.words import count, sureness

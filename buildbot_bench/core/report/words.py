@@ -1,7 +1,6 @@
 """Subjects, sentences and figures of a finding, in words."""
 
 from collections.abc import Collection, Sequence
-from math import isfinite
 from statistics import fmean
 
 from buildbot_bench.core.figures import (
@@ -9,6 +8,7 @@ from buildbot_bench.core.figures import (
     duration,
     few,
     fine_percent,
+    listed,
     percent,
     quantity,
     size,
@@ -237,10 +237,7 @@ def next_candidate(candidate: Candidate) -> str:
 
 
 def disclaimer(checks: Sequence[Check], impossible: Collection[str] = ()) -> str:
-    """What a reader should doubt; empty when every check was made and passed.
-
-    The checks named `impossible` are not missed where nobody could make them.
-    """
+    """What a reader should doubt; empty when every check passed, or was `impossible` to make."""
     doubts = [
         f"{check.name} ({check.outcome.value})"
         for check in checks
@@ -274,10 +271,7 @@ def reach(row: ScopeRow) -> str:
 
 
 def second_opinion(rows: Sequence[ScopeRow]) -> str:
-    """The sentence on other testbeds that were asked of the reported workload; empty without any.
-
-    `rows` are the scope, the reported row first.
-    """
+    """The sentence on other testbeds that were asked of the reported workload; may be empty."""
     here = next((row for row in rows if row.reported), None)
     asked = [
         row
@@ -291,7 +285,7 @@ def second_opinion(rows: Sequence[ScopeRow]) -> str:
         number = "both" if len(asked) == 1 else f"all {len(shown)}"
         on = f"on {number} testbeds"
     elif len(shown) > 1:
-        on = f"on {', '.join(shown[:-1])} and {shown[-1]}"
+        on = f"on {listed(shown)}"
     elif all(row.standing is Standing.DENIED for row in asked):
         on = f"only on {here.testbed}"
     else:
@@ -318,9 +312,8 @@ def where(row: ScopeRow) -> str:
 
 def cost(spent: Cost, item: ItemUnderTest = ItemUnderTest.KERNEL) -> str:
     """What a search took, as a sentence or two."""
-    boots = count(spent.boots, item.iteration) + (
-        f" ({spent.failed} failed)" if spent.failed else ""
-    )
+    failed = f" ({spent.failed} failed)" if spent.failed else ""
+    boots = f"{count(spent.boots, item.iteration)}{failed}"
     lab = f"{boots} took {duration(spent.lab_s)} of {item.place} time."
     if not spent.images:
         return lab
@@ -339,11 +332,10 @@ def nothing_found(between: RevisionRange, setting: Setting, ends: Contrast) -> s
 def _measured_difference(ends: Contrast) -> str:
     """The difference of two sides and its interval; empty where a side has no value."""
     old, new, found = ends.old.values, ends.new.values, ends.comparison
-    if found is not None and isfinite(found.difference_percent):
-        shift, error = found.difference_percent / 100, abs(found.error_percent) / 100
-        low, high = fine_percent(shift - error), fine_percent(shift + error)
-        interval = f", with a {found.confidence:g} % interval of {low} to {high}"
-        return f" The measured difference is {fine_percent(shift)}{interval}."
+    if found is not None and found.relative is not None:
+        shift, low, high = map(fine_percent, found.relative)
+        interval = f"with a {found.confidence:g} % interval of {low} to {high}"
+        return f" The measured difference is {shift}, {interval}."
     if not old or not new or not fmean(old):
         return ""
     return f" The measured difference is {fine_percent(fmean(new) / fmean(old) - 1)}."

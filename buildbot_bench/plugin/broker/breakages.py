@@ -9,7 +9,7 @@ from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.health.workload import BrokenWorkload
 from buildbot_bench.core.incident.breakage import broken_tip, mended, plan_breakage
-from buildbot_bench.core.incident.model import Breakage, BreakagePolicy, BrokenTip, Ending
+from buildbot_bench.core.incident.model import TIP_ROW, Breakage, BrokenTip, Ending
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.search import Measure
 from buildbot_bench.plugin.broker.ask import (
@@ -122,9 +122,8 @@ class Breakages:
         else:
             series = (watched.testbed, watched.workload)
             failing = await store.failing_boots(watched.branch, *series, first)
-        row = BreakagePolicy().row
-        last = list(failing.values())[:row]
-        if len(last) < row or not all(last):
+        last = list(failing.values())[:TIP_ROW]
+        if len(last) < TIP_ROW or not all(last):
             return None
         before = await tried(self._farm, watched, max(0, newest - WINDOW_COMMITS), newest)
         return broken_tip(before.trials)
@@ -202,8 +201,8 @@ class Breakages:
         if waiting or search.testbed in await held_testbeds(self._farm):
             return
         inputs = await gather_breakage(self._farm, search)
-        policy = BreakagePolicy(builders=len(self._farm.workflow.build_job.runs_on))
-        match await calculate(plan_breakage, inputs.range.n, inputs.evidence, policy):
+        builders = max(len(self._farm.workflow.build_job.runs_on), 1)
+        match await calculate(plan_breakage, inputs.range.n, inputs.evidence, builders):
             case Measure() as wanted:
                 await self._try(search, inputs, wanted, serial=len(probes) + 1)
             case Breakage() as answer:

@@ -15,7 +15,7 @@ from buildbot_bench.core.branches import MOST_BRANCHES, name_in_repository, repo
 from buildbot_bench.core.errors import BenchError, InfraError, UsageError
 from buildbot_bench.core.read_files import FileChange, ReadFiles, parse_read_files
 from buildbot_bench.core.revision import Revision
-from buildbot_bench.core.touched import Neighbours, presumed_no_op
+from buildbot_bench.core.touched import presumed_no_op
 from buildbot_bench.plugin.db.rows import CommitRow, ListedRow, NewCommit
 from buildbot_bench.plugin.db.schema import BranchRow
 from buildbot_bench.plugin.farm import Farm
@@ -115,10 +115,8 @@ def _presumed(
         lists = [read_by(one.digest) for one in around]
         known = [one for one in lists if one is not None]
         label = None
-        if known and len(known) == len(lists):
-            neighbours = Neighbours(before=known[0], after=known[1] if known[1:] else None)
-            if presumed_no_op(touched[commit.id], neighbours):
-                label = around[0].label
+        if known and len(known) == len(lists) and presumed_no_op(touched[commit.id], known):
+            label = around[0].label
         if label != commit.no_op_of:
             found[commit.id] = label
     return found

@@ -7,11 +7,10 @@ from buildbot_bench.core.evidence import is_alike, relinks_among
 from buildbot_bench.core.incident.confirmation import (
     Confirmation,
     Standing,
-    Wanted,
-    WantedBoots,
     confirmation,
     leaves_a_rest,
 )
+from buildbot_bench.core.judge.model import Remeasure
 from buildbot_bench.core.sample import KNOWN_METRICS, PPS, NoiseClass
 from buildbot_bench.core.search import Evidence, SearchPolicy, Step
 from buildbot_bench.core.shared_fields import shared
@@ -89,12 +88,11 @@ class Incidents:
             confidence=self._farm.workflow.regression.confidence,
             item=await item_on(self._farm, member.testbed),
         )
-        match found:
-            case Wanted(boots=wanted):
-                for one in wanted:
-                    await self._ask(there, inputs, one, serial=len(probes) + 1)
-            case Confirmation():
-                await self._conclude(member, search, found, least)
+        if isinstance(found, Confirmation):
+            await self._conclude(member, search, found, least)
+            return
+        for one in found:
+            await self._ask(there, inputs, one, serial=len(probes) + 1)
 
     async def _conclude(
         self, member: IncidentSeriesRow, search: SearchRow, found: Confirmation, min_effect: float
@@ -117,7 +115,7 @@ class Incidents:
             await self._end(member, found.standing, found.reason, **figures)
 
     async def _ask(
-        self, there: SearchRow, inputs: SearchInputs, wanted: WantedBoots, *, serial: int
+        self, there: SearchRow, inputs: SearchInputs, wanted: Remeasure, *, serial: int
     ) -> None:
         relinks = relinks_among(ask.images_at(inputs, wanted.position))
         await self._boots.ask(

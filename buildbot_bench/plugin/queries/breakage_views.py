@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from buildbot_bench.core.incident.breakage import bracket, plan_breakage
-from buildbot_bench.core.incident.model import Breakage, BreakagePolicy, Ending, Trial, TrialOutcome
+from buildbot_bench.core.incident.model import Breakage, Ending, Trial, TrialOutcome
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.json_model import Json
 from buildbot_bench.core.report.harmless import harmless
@@ -245,8 +245,7 @@ async def breakage_suspects(farm: Farm, search: SearchRow) -> list[Json]:
 async def next_trial(farm: Farm, search: SearchRow) -> str:
     """What is tried for a running search, in a few words."""
     inputs = await gather_breakage(farm, search)
-    policy = BreakagePolicy()
-    wanted = await calculate(plan_breakage, inputs.range.n, inputs.evidence, policy)
+    wanted = await calculate(plan_breakage, inputs.range.n, inputs.evidence)
     if isinstance(wanted, Breakage):
         return "planning"
     item = await item_of_search(farm, search)

@@ -11,7 +11,6 @@ from buildbot_bench.core.build_log import fails_each_time
 from buildbot_bench.core.health.workload import (
     Attempt,
     BrokenWorkload,
-    Doubted,
     broken_workload_text,
     judge_workload,
 )
@@ -42,7 +41,7 @@ class Trouble:
 
     testbed: str
     workload: str
-    verdict: BrokenWorkload | Doubted
+    verdict: BrokenWorkload | Attempt
     text: str
     known: frozenset[int]
     output: str = ""
@@ -72,7 +71,7 @@ async def _trouble(farm: Farm, testbed: str, workload: str) -> Trouble | None:
         case BrokenWorkload():
             output = await _last_lines(farm, verdict.second.number)
             text = broken_workload_text(verdict, workload=workload, testbed=testbed, output=output)
-        case Doubted(boot=boot):
+        case Attempt() as boot:
             text = f"boots {boot.label} again, to see whether workload {workload} works"
         case _:
             return None

@@ -109,10 +109,7 @@ IMIX_BITS_PER_PACKET = 2834.67
 
 
 def scale(axes: Axes, metric: Metric) -> None:
-    """Label the left axis in the metric's unit; packets per second also get IMIX bits on the right.
-
-    Call it when the limits are set.
-    """
+    """Once limits are set: label the left axis in the metric's unit, and packets as IMIX bits."""
     from matplotlib.ticker import EngFormatter  # noqa: PLC0415 - drawn seldom, see canvas
 
     axes.set_ylabel(f"{metric.name}, {metric.unit}")

@@ -101,9 +101,6 @@ def _tell_changes(axes: Axes, groups: Sequence[BoxGroup]) -> None:
             )
 
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 _ALL_WIDTHS = 0.72  # of the boxes of one workload; the rest of the way to the next one is air
 # Okabe and Ito's, the base's and the new one's first; hatched when they begin anew.
 _COLOURS = (OLD, NEW, "#009e73", BAND, "#e69f00", "#cc79a7", "#f0e442", MUTED)
@@ -132,10 +129,7 @@ def medians(
     title: str,
     form: Format = Format.PNG,
 ) -> bytes:
-    """The picture of the groups, left to right, as netbenches draws them; of at most 32 images.
-
-    At least one value must be there. The axis begins at 0, for a box's height is its value.
-    """
+    """The groups as netbenches draws them, from 0, of at most 32 images and at least one value."""
     boxes = len(groups) * len(images)
     width_in = min(7.6 + _BOX_IN * max(boxes - _COMFORTABLE, 0), 15.2)
     names = [one_line(image, columns=_NAME_COLUMNS) for image in images]

@@ -100,8 +100,7 @@ def history(
 ) -> bytes:
     """The picture of the points, oldest first; at least one, each with at least one value.
 
-    `sigma` is the noise from one image to the next, a fraction of the level. A level lasts until
-    a culprit or a new epoch.
+    `sigma` is the images' noise, a fraction. A level lasts until a culprit or a new epoch.
     """
 
     def paint(axes: Axes) -> None:
@@ -203,9 +202,6 @@ def _name_revisions(axes: Axes, points: Sequence[HistoryPoint]) -> None:
     places = sorted(chosen)
     axes.set_xticks(places, [labels[place] for place in places])
 
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _LEAST_WIDTH = 0.006  # of the range, so that a single commit of thousands is seen
 _NAME_WIDTH = 0.12  # of the range

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 from buildbot_bench.core.incident.breakage import plan_breakage
 from buildbot_bench.core.incident.model import (
+    MOST_HIDDEN,
+    MOST_LOSSES,
     Breakage,
     BreakageEvidence,
-    BreakagePolicy,
     Ending,
     Trial,
     TrialOutcome,
@@ -38,7 +39,6 @@ class World:
 
     n: int
     truth: Callable[[int], TrialOutcome]
-    policy: BreakagePolicy = field(default_factory=BreakagePolicy)
     same: frozenset[int] = frozenset()
     certain: bool = False
     trials: list[Trial] = field(default_factory=list)
@@ -66,7 +66,7 @@ class World:
             evidence = BreakageEvidence(
                 trials=tuple(self.trials), built=built, same_as_previous=self.same
             )
-            plan = plan_breakage(self.n, evidence, self.policy)
+            plan = plan_breakage(self.n, evidence)
             if isinstance(plan, Breakage):
                 return plan
             assert 0 <= plan.position <= self.n
@@ -206,7 +206,7 @@ def test_a_stretch_that_cannot_be_tried_is_bracketed_by_a_dozen(case):
     answer = world.search()
     assert answer.ending is Ending.BROKEN
     assert answer.old < first <= answer.new
-    assert sum(world.asked[position] for position in hidden) <= world.policy.hidden
+    assert sum(world.asked[position] for position in hidden) <= MOST_HIDDEN
     # What can be tried is told apart, unless the stretch itself hides it.
     assert first in hidden or first - 1 in hidden or answer.new == answer.old + 1
 
@@ -224,7 +224,7 @@ def test_what_the_lab_lost_says_nothing_and_is_tried_again():
 def test_what_is_always_lost_is_stepped_around():
     world = World(16, lambda p: LOST if p == 8 else since(5)(p)).known(0, 16)
     assert world.search().new == 5
-    assert world.asked[8] == world.policy.losses
+    assert world.asked[8] == MOST_LOSSES
 
 
 def test_when_the_last_that_worked_fails_now_it_is_the_lab_that_changed():
@@ -254,7 +254,7 @@ def test_only_builders_that_are_left_over_build_ahead(builders, ahead):
         Trial(position=position, outcome=outcome)
         for position, outcome in ((0, WORKS), (16, BROKEN))
     )
-    plan = plan_breakage(16, BreakageEvidence(trials=trials), BreakagePolicy(builders=builders))
+    plan = plan_breakage(16, BreakageEvidence(trials=trials), builders)
     assert not isinstance(plan, Breakage)
     assert (plan.position, set(plan.prefetch)) == (8, ahead)
 
