@@ -81,7 +81,8 @@ def _all(obj: Path, least_free_mb: int) -> Iterator[tuple[bool, str]]:
     if elsewhere:
         yield from _clang()
         for need in HEADERS:
-            yes = _includes(need.name)
+            cc = shutil.which("cc")
+            yes = cc is not None and _answers([cc, "-E", "-xc", "-"], f"#include <{need.name}>\n")
             yield yes, need.name if yes else f"{need.name}: install {need.remedy}"
     version = ".".join(map(str, sys.version_info[:3]))
     yield sys.version_info >= (3, 11), f"Python {version}, 3.11 or newer is needed"
@@ -101,11 +102,6 @@ def _clang() -> Iterator[tuple[bool, str]]:
         text = f"#if __clang_major__ < {_OLDEST_CLANG}\n#error\n#endif\nint a;\n"
         done = _answers(words, text)
     yield done, f"{clang}: {_OLDEST_CLANG} or newer, with FreeBSD among its targets"
-
-
-def _includes(header: str) -> bool:
-    cc = shutil.which("cc")
-    return cc is not None and _answers([cc, "-E", "-xc", "-"], f"#include <{header}>\n")
 
 
 def _answers(words: list[str], text: str) -> bool:

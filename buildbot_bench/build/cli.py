@@ -37,7 +37,9 @@ script of bench.yml.
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
     options = _parser().parse_args(arguments)
-    _heed_interrupts()
+    # Programs inherit what is ignored, as by daemons and nohup(1); the tests of make fail then
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         options.command(options)
     except BenchError as error:
@@ -48,12 +50,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"bench-build: {error}", file=sys.stderr)
         return EX_TEMPFAIL
     return _DONE
-
-
-def _heed_interrupts() -> None:
-    """Programs inherit what is ignored, as by daemons and nohup(1); the tests of make fail then."""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _status(error: BenchError) -> int:

@@ -188,7 +188,7 @@ def _pack(request: KernelRequest, plan: _Plan, journal: Journal) -> None:
         variant=f"{request.variant} image {request.image}".strip(),
         config="; ".join(plan.config.splitlines()),
         toolchain=plan.version,
-        flags=" ".join(_without_paths(plan.recipe)),
+        flags=" ".join([word for word in plan.recipe.variables if "/" not in word]),
     )
     whole = pack(files, manifest, request.output)
     journal.say(f"archive: {request.output}, {request.output.stat().st_size / 1e6:.1f} MB")
@@ -218,11 +218,6 @@ def check_tree(source: Path, target: str, tool: Tool) -> None:
             f"{script} may not be run: this tree has lost the modes of its files",
             hint="`chmod +x` each file that begins with `#!`",
         )
-
-
-def _without_paths(recipe: KernelRecipe) -> list[str]:
-    """The variables that are alike on all builders."""
-    return [word for word in recipe.variables if "/" not in word]
 
 
 def _write_if_new(path: Path, text: str) -> None:

@@ -28,7 +28,13 @@ def check_out(mirror: Path, repository: str, sha: str, place: Path) -> None:
     place.mkdir(parents=True, exist_ok=True)
     with _alone(mirror):
         _remove_locks(mirror)
-        _fetch_if_missing(mirror, repository, sha)
+        if mirror.exists() and not _answers(mirror, f"--git-dir={mirror}", "rev-parse"):
+            # A power cut soon after it was cloned: git does not wait until HEAD is on the disk.
+            shutil.rmtree(mirror)
+        if not mirror.exists():
+            _git(mirror.parent, "clone", "--quiet", "--mirror", "--", repository, str(mirror))
+        if not _answers(mirror, "cat-file", "-e", f"{sha}^{{commit}}"):
+            _git(mirror, "fetch", "--quiet", "--force", "--", repository, "+refs/*:refs/*")
         if (place / ".git").is_file() and not _answers(place, "rev-parse"):
             shutil.rmtree(place)  # a worktree of a mirror that is gone
             place.mkdir()
@@ -57,16 +63,6 @@ def _alone(mirror: Path) -> Iterator[None]:
     with mirror.with_name(f"{mirror.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
-
-
-def _fetch_if_missing(mirror: Path, repository: str, sha: str) -> None:
-    if mirror.exists() and not _answers(mirror, f"--git-dir={mirror}", "rev-parse"):
-        # A power cut soon after it was cloned: git does not wait until HEAD is on the disk.
-        shutil.rmtree(mirror)
-    if not mirror.exists():
-        _git(mirror.parent, "clone", "--quiet", "--mirror", "--", repository, str(mirror))
-    if not _answers(mirror, "cat-file", "-e", f"{sha}^{{commit}}"):
-        _git(mirror, "fetch", "--quiet", "--force", "--", repository, "+refs/*:refs/*")
 
 
 def _is_worktree_of(place: Path, mirror: Path) -> bool:

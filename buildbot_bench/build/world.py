@@ -67,7 +67,19 @@ def build_world(request: WorldRequest) -> Path:
         *_words(request.source),
         *directories,
     )
-    journal = _journal(request)
+    request.worlds.mkdir(parents=True, exist_ok=True)
+    journal = Journal(
+        log=request.worlds / "bench-build.log",
+        out=sys.stdout,
+        source=request.source,
+        configuration=request.source / "none",
+        about=lambda: _noted(request.worlds / _FILES_NOTED, _FILES),
+        compiled=_noted(request.worlds / _COMPILED, 0),
+        verbose=request.verbose,
+    )
+    programs = len(directories_of(request.source))
+    of = f"{len(LIBRARIES)} libraries and {programs} directories of {request.source}"
+    journal.say(f"{of}: some 20 min of two quiet cores, unless kept")
 
     def build(made: Toolchain) -> None:
         try:
@@ -117,23 +129,6 @@ def _check(request: WorldRequest) -> None:
             print(line)
 
     check(request.worlds, request.least_free_mb, say=say)
-
-
-def _journal(request: WorldRequest) -> Journal:
-    request.worlds.mkdir(parents=True, exist_ok=True)
-    journal = Journal(
-        log=request.worlds / "bench-build.log",
-        out=sys.stdout,
-        source=request.source,
-        configuration=request.source / "none",
-        about=lambda: _noted(request.worlds / _FILES_NOTED, _FILES),
-        compiled=_noted(request.worlds / _COMPILED, 0),
-        verbose=request.verbose,
-    )
-    programs = len(directories_of(request.source))
-    of = f"{len(LIBRARIES)} libraries and {programs} directories of {request.source}"
-    journal.say(f"{of}: some 20 min of two quiet cores, unless kept")
-    return journal
 
 
 def _words(source: Path) -> tuple[str, ...]:

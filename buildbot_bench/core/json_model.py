@@ -145,7 +145,14 @@ def _described(hint: Any, parts: dict[type, Json]) -> Json:
         _check_distinguishable([one for one in arguments if is_dataclass(one)])
         return {"anyOf": [_described(one, parts) for one in arguments]}
     if origin is tuple:
-        return _array(arguments, parts)
+        if arguments[-1] is Ellipsis:
+            return {"type": "array", "items": _described(arguments[0], parts)}
+        return {
+            "type": "array",
+            "prefixItems": [_described(member, parts) for member in arguments],
+            "minItems": len(arguments),
+            "maxItems": len(arguments),
+        }
     if isinstance(origin, type) and issubclass(origin, Mapping):
         return {"type": "object", "additionalProperties": _described(arguments[1], parts)}
     return {"enum": list(arguments)} if origin is Literal else _plain(hint, parts)
@@ -170,17 +177,6 @@ def _ruled(described: Json, rule: Rule) -> Json:
     bounds = {least: rule.minimum, most: rule.maximum}
     ruled = described | {name: bound for name, bound in bounds.items() if bound is not None}
     return {"anyOf": [ruled, {"type": "null"}]} if rule.undefined else ruled
-
-
-def _array(members: tuple[Any, ...], parts: dict[type, Json]) -> Json:
-    if members[-1] is Ellipsis:
-        return {"type": "array", "items": _described(members[0], parts)}
-    return {
-        "type": "array",
-        "prefixItems": [_described(member, parts) for member in members],
-        "minItems": len(members),
-        "maxItems": len(members),
-    }
 
 
 def _check_distinguishable(members: list[Any]) -> None:

@@ -184,7 +184,10 @@ def _make(manifest: BackupManifest, backup: Path, directory: Path, url: sa.URL) 
         for name in manifest.files:
             if name not in {DATABASE, f"secrets/{SESSION_KEY}"}:  # earlier backups have the key
                 of_master = name.startswith(("secrets/", "artefacts/"))
-                _put_back(backup / name, (partial / "master" if of_master else partial) / name)
+                target = (partial / "master" if of_master else partial) / name
+                target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                target.touch(mode=0o600)
+                shutil.copyfile(backup / name, target)
         # Last, since all else goes with its directory.
         place = _within(url, directory, partial)
         load_database(backup / DATABASE, place, manifest.tables)
@@ -237,9 +240,3 @@ def _drop_missing(master: Path, url: sa.URL) -> int:
             release_artefact(conn, digest)
             forget_artefact(conn, digest)
     return len(missing)
-
-
-def _put_back(source: Path, target: Path) -> None:
-    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    target.touch(mode=0o600)
-    shutil.copyfile(source, target)

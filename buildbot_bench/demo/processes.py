@@ -151,7 +151,11 @@ def end_all(directory: Path, *, grace_s: float = STOP_GRACE_S) -> None:
         send_signal(os.kill, child.pid, signal.SIGTERM)
     wait_while(lambda: bool(running(directory)), grace_s)
     for child in found:
-        _kill_session(child.pid)
+        # Kill a leader that we know was alive just now, and the process groups of its session
+        for pid in _processes():
+            with suppress(ProcessLookupError, PermissionError):
+                if os.getsid(pid) == child.pid:
+                    os.kill(pid, signal.SIGKILL)
     wait_while(lambda: bool(running(directory)), _KILLED_S)
     for job in _jobs(directory):
         job.end_runner()
@@ -168,14 +172,6 @@ def _number_in(note: Path) -> int:
     wait_while(lambda: is_locked(note) and not note.read_text().endswith("\n"), _KILLED_S)
     text = note.read_text().strip()
     return int(text) if text.isdecimal() and is_locked(note) else 0
-
-
-def _kill_session(leader: int) -> None:
-    """Kill a leader that we know was alive just now, and the process groups of its session."""
-    for pid in _processes():
-        with suppress(ProcessLookupError, PermissionError):
-            if os.getsid(pid) == leader:
-                os.kill(pid, signal.SIGKILL)
 
 
 def _processes() -> list[int]:

@@ -13,8 +13,6 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import sqlalchemy as sa
-
 from buildbot_bench.core.condition import Condition, Disk
 from buildbot_bench.core.errors import BenchError
 from buildbot_bench.demo import on_disk
@@ -46,7 +44,20 @@ def read_condition(place: FarmPlace) -> Condition:
     )
     try:
         with snapshot(place.db) as conn:
-            return _of_tables(conn, condition, workflow)
+            names = {*workflow.builders, *(one.worker for one in workflow.testbeds.values())}
+            return replace(
+                condition,
+                master_runs=condition.master_runs or health.a_master_lives(conn, condition.now_s),
+                skews=tuple(health.skews(conn)),
+                workers=tuple(health.workers(conn, names)),
+                last_boot_at_s=health.last_boot_at_s(conn),
+                waiting=health.waiting(conn),
+                messages=tuple(health.stuck_messages(conn)),
+                held=tuple(health.held(conn)),
+                standing=tuple(health.standing(conn, condition.now_s)),
+                masters=tuple(health.masters(conn)),
+                broker=health.a_broker_runs(conn),
+            )
     except BenchError as problem:
         then = problem.hint or "see --db and BENCH_DB"
         return replace(condition, database_problem=problem.message, database_next=then)
@@ -61,23 +72,6 @@ def _doubled_numbers(place: FarmPlace, workflow: Workflow) -> tuple[str, ...]:
         with suppress(BenchError):
             found += [f"{one.name}: {line}" if one.name else line for line in mirror.oddities()]
     return tuple(found)
-
-
-def _of_tables(conn: sa.Connection, condition: Condition, workflow: Workflow) -> Condition:
-    names = {*workflow.builders, *(one.worker for one in workflow.testbeds.values())}
-    return replace(
-        condition,
-        master_runs=condition.master_runs or health.a_master_lives(conn, condition.now_s),
-        skews=tuple(health.skews(conn)),
-        workers=tuple(health.workers(conn, names)),
-        last_boot_at_s=health.last_boot_at_s(conn),
-        waiting=health.waiting(conn),
-        messages=tuple(health.stuck_messages(conn)),
-        held=tuple(health.held(conn)),
-        standing=tuple(health.standing(conn, condition.now_s)),
-        masters=tuple(health.masters(conn)),
-        broker=health.a_broker_runs(conn),
-    )
 
 
 def _disks(place: FarmPlace) -> Iterator[Disk]:
@@ -158,7 +152,13 @@ def _violations(
     place: FarmPlace, workflow: Workflow, checked: Counter[str], *, idle: bool
 ) -> Iterator[Violation]:
     with snapshot(place.db) as conn:
-        moment = _moment(place, conn, idle=idle)
+        since_s = on_disk.master_since_s(place.directory, place.master)
+        moment = Moment(
+            now_s=time.time(),
+            master_since_s=since_s,
+            idle=idle,
+            worked_until_s=worked_until_s(conn) if since_s is None else None,
+        )
         yield from values.check_values(conn)
         yield from values.check_digests(conn)
         yield from values.check_sequences(conn)
@@ -190,13 +190,3 @@ def _violations(
     checked["processes"] = len(running)
     for process in running:
         yield from boots.check_process(process)
-
-
-def _moment(place: FarmPlace, conn: sa.Connection, *, idle: bool) -> Moment:
-    since_s = on_disk.master_since_s(place.directory, place.master)
-    return Moment(
-        now_s=time.time(),
-        master_since_s=since_s,
-        idle=idle,
-        worked_until_s=worked_until_s(conn) if since_s is None else None,
-    )

@@ -153,14 +153,9 @@ def as_revision(commit: RawCommit, *, position: int, svn: int | None) -> Revisio
         svn=svn,
         parent_sha=str(commit.parent) if commit.parent else None,
         subject=harmless(subject, commit.encoding),
-        author=author_of(commit),
+        author=_person(commit.author, commit.encoding),
         committed_at_s=_seconds(commit.committer),
     )
-
-
-def author_of(commit: RawCommit) -> str:
-    """Who wrote it: a name with an address, as far as the line can be read."""
-    return _person(commit.author, commit.encoding)
 
 
 def committer_of(commit: RawCommit) -> str:

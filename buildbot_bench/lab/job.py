@@ -248,7 +248,11 @@ def _become_daemon(work: Callable[[], None], keep: int, log: Path) -> NoReturn:
     status = 1
     try:
         os.setpgid(0, 0)
-        _redirect(log)
+        null = os.open(os.devnull, os.O_RDONLY)
+        file = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        os.dup2(null, 0)
+        os.dup2(file, 1)
+        os.dup2(file, 2)
         os.closerange(3, keep)
         os.closerange(max(3, keep + 1), os.sysconf("SC_OPEN_MAX"))
         work()
@@ -259,11 +263,3 @@ def _become_daemon(work: Callable[[], None], keep: int, log: Path) -> NoReturn:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(status)
-
-
-def _redirect(log: Path) -> None:
-    null = os.open(os.devnull, os.O_RDONLY)
-    file = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-    os.dup2(null, 0)
-    os.dup2(file, 1)
-    os.dup2(file, 2)

@@ -1,6 +1,5 @@
 """The reader of bench.yml, which reports each problem with its line."""
 
-from collections.abc import Collection
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from buildbot_bench.core.limits import (
 from buildbot_bench.workflow.model import Workflow
 from buildbot_bench.workflow.outlines import relation_problems
 from buildbot_bench.workflow.problems import duplicates, expressions, locate, problems
-from buildbot_bench.workflow.relations import Place, Problem
+from buildbot_bench.workflow.relations import Problem
 
 # Whoever writes more has read enough of them.
 _MOST_EXPRESSIONS = 100
@@ -128,13 +127,9 @@ def _lines(path: Path, root: Node, found: list[Problem]) -> list[str]:
     told = {
         (locate(root, problem), problem.message)
         for problem in found
-        if problem.mark is None or not _is_behind(problem.place, wrong)
+        if problem.mark is None or not any(problem.place[: len(key)] == key for key in wrong)
     }
     return [
         f"{path}:{at.line}:{at.column}: {at.shown + ': ' if at.shown else ''}{message}"
         for at, message in sorted(told)
     ]
-
-
-def _is_behind(place: Place, keys: Collection[Place]) -> bool:
-    return any(place[: len(key)] == key for key in keys)

@@ -83,18 +83,16 @@ def run_iteration(
     when it says itself that it cannot be tested, and InfraError when a program is missing, or the
     lab's own commands fail. A message has the last lines of the output below its first line.
     """
-    drawn = draw(random.SystemRandom(), wanted=workload.randomise and _repeats_not(workload))
+    # Counted instructions are the same in each layout, and the more so in one and the same
+    drawn = draw(
+        random.SystemRandom(), wanted=workload.randomise and workload.value != INSTRUCTIONS
+    )
     with _scratch() as scratch:
         iteration = _Iteration(workload, directory, scratch, drawn, tell, executions)
         try:
             return iteration.run()
         finally:
             iteration.cleanup()
-
-
-def _repeats_not(workload: CommandWorkload) -> bool:
-    """Counted instructions are the same in each layout, and the more so in one and the same."""
-    return workload.value != INSTRUCTIONS
 
 
 @contextmanager
@@ -137,7 +135,9 @@ class _Iteration:
         if workload.boot is None:
             return self._measured()
         words = words_of(workload.boot, shell=workload.shell)
-        with self._contained(words) as server:
+        with Contained(
+            words, self.directory, self._environment(), self._confines(of_boot=True)
+        ) as server:
             self._await_ready(server)
             blast = self._measured()
             if server.ended():
@@ -216,7 +216,11 @@ class _Iteration:
         """
         words = words_of(command, shell=self.workload.shell)
         if counter:
-            self._check_program(words[0])
+            # See that there is a program before something else runs it
+            program = words[0]
+            place = str(self.directory / program) if os.sep in program else program
+            if shutil.which(place) is None:
+                raise InfraError(f"`run`: {program} is not there", hint=MISSING)
             words = counting(counter, words, self.scratch)
         ran = run_contained(words, self.directory, self._environment(), self._confines())
         refuse(ran, name)
@@ -256,9 +260,6 @@ class _Iteration:
             blamed(f"what `boot` started {ran.ending()} before it was ready", ran)
         )
 
-    def _contained(self, words: tuple[str, ...]) -> Contained:
-        return Contained(words, self.directory, self._environment(), self._confines(of_boot=True))
-
     def _confines(self, *, of_boot: bool = False) -> Confines:
         workload = self.workload
         runs = workload.warm_up + 2  # those of `run`, and `ready`
@@ -273,9 +274,3 @@ class _Iteration:
     def _environment(self) -> dict[str, str]:
         own = {"TMPDIR": str(self.scratch), "BENCH_PADDING": "x" * self.drawn.padding}
         return {**os.environ, **own, **self.workload.environment}
-
-    def _check_program(self, program: str) -> None:
-        """See that there is a program before something else runs it."""
-        place = str(self.directory / program) if os.sep in program else program
-        if shutil.which(place) is None:
-            raise InfraError(f"`run`: {program} is not there", hint=MISSING)

@@ -67,7 +67,14 @@ class Wishes:
 
     def __init__(self, source: int) -> None:
         self.source = source
-        self.wake = _wake_at_signals()
+        # A descriptor from which the numbers of signals can be read: a child ended, we are to end
+        reader, writer = os.pipe()
+        os.set_blocking(reader, False)
+        os.set_blocking(writer, False)
+        for number in (signal.SIGCHLD, *_TO_END):
+            signal.signal(number, lambda _signal, _frame: None)
+        signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+        self.wake = reader
         self._said = bytearray()
 
     def next(self) -> bytes | None:
@@ -263,17 +270,6 @@ def _descendants() -> Iterator[int]:
             if above == os.getpid():
                 yield pid
                 break
-
-
-def _wake_at_signals() -> int:
-    """A descriptor from which the numbers of signals can be read: a child ended, we are to end."""
-    reader, writer = os.pipe()
-    os.set_blocking(reader, False)
-    os.set_blocking(writer, False)
-    for number in (signal.SIGCHLD, *_TO_END):
-        signal.signal(number, lambda _signal, _frame: None)
-    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-    return reader
 
 
 def _free(place: str) -> int:

@@ -89,7 +89,11 @@ class QemuDriver:
             "qemu": qemu_version(self._settings.program, self._home),
             "accelerator": self._accelerator(),
             "host": f"{platform.system()} {platform.release()} {platform.machine()}",
-            **(self._how_counted() if self._settings.exact else {}),
+            **(
+                {"counted by": self._tracing.in_words(), "icount": self._settings.clock}
+                if self._settings.exact
+                else {}
+            ),
             **self._system.facts(),
         }
 
@@ -266,9 +270,6 @@ class QemuDriver:
         functions = by_function(counted.executed, counted.packets, symbols)
         log = f"{counted.how}\n{as_table(functions)}"
         return Blast(values=counted.values, log=log)
-
-    def _how_counted(self) -> dict[str, str]:
-        return {"counted by": self._tracing.in_words(), "icount": self._settings.clock}
 
     def _counted(self) -> Counted:
         tracer = self._tracing.tracer(self._running)

@@ -78,10 +78,6 @@ class PktgenTraffic:
         """What the senders bring about together with frames of this size."""
         return min(self.offered_pps, self.line_rate_pps)
 
-    def family_of(self, sender: int) -> str:
-        """The family that a sender sends, counted from 0."""
-        return ("inet", "inet6")[sender % 2] if self.family == "dual" else self.family
-
     def ranges(self, family: str) -> tuple[str, str]:
         """pkt-gen's -s and -d."""
         if self.sources:
@@ -98,7 +94,7 @@ class PktgenTraffic:
         self, interface: str, *, mac: str, dut_mac: str, sender: int, of: int
     ) -> list[str]:
         """The command of one sender of several."""
-        family = self.family_of(sender)
+        family = ("inet", "inet6")[sender % 2] if self.family == "dual" else self.family
         source, destination = self.ranges(family)
         length = max(self.frame_bytes, _LEAST_BYTES[family]) - _CRC_BYTES
         command = [self.pkt_gen, "-N", "-f", "tx", "-i", interface, "-n", str(self.packets(of))]

@@ -53,7 +53,11 @@ class VirtualMachine:
         self.cpu = last_cpu()
         self._console = home / "logs" / "console.out"
         self._keyboard = home / "logs" / "console.in"
-        _make_console(self._console, self._keyboard)
+        # An empty file that QEMU writes to, so that no kernel waits for a reader, and a pipe
+        self._console.parent.mkdir(parents=True, exist_ok=True)
+        self._console.write_bytes(b"")
+        self._keyboard.unlink(missing_ok=True)
+        os.mkfifo(self._keyboard, 0o600)
         ours, theirs = zip(*(socket.socketpair() for _ in range(3)), strict=True)
         self.wires = Wires(ours[0], ours[1], settings.stall_s, traffic)
         self.monitor = Monitor(ours[2])
@@ -166,11 +170,3 @@ def _terminals(monitor: int, console: Path) -> list[str]:
     arguments += ["-mon", "chardev=monitor,mode=control"]
     both = option_value(console.with_suffix(""))
     return [*arguments, "-chardev", f"pipe,id=console,path={both}", "-serial", "chardev:console"]
-
-
-def _make_console(said: Path, keyboard: Path) -> None:
-    """An empty file that QEMU writes to, so that no kernel waits for a reader, and a pipe."""
-    said.parent.mkdir(parents=True, exist_ok=True)
-    said.write_bytes(b"")
-    keyboard.unlink(missing_ok=True)
-    os.mkfifo(keyboard, 0o600)

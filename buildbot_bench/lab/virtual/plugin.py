@@ -59,7 +59,9 @@ class Plugin:
         """How often each address was executed since they were zero; InfraError for none."""
         used = self._used()
         if used > len(self._addresses):
-            self._read_addresses(used)
+            known = len(self._addresses)
+            part = self._memory[_ADDRESSES_AT + 8 * known : _ADDRESSES_AT + 8 * used]
+            self._addresses.extend(memoryview(part).cast("Q"))
         counts = memoryview(self._memory[_COUNTS_AT : _COUNTS_AT + 4 * used]).cast("I")
         found: Executed = Counter()
         for address, count in zip(self._addresses, counts, strict=True):
@@ -80,11 +82,6 @@ class Plugin:
                 hint="say how many bursts are to be counted by `traced_bursts`, or measure pps",
             )
         return int(used)
-
-    def _read_addresses(self, used: int) -> None:
-        known = len(self._addresses)
-        part = self._memory[_ADDRESSES_AT + 8 * known : _ADDRESSES_AT + 8 * used]
-        self._addresses.extend(memoryview(part).cast("Q"))
 
 
 def compiled_plugin(version: str, home: Path) -> Path:
