@@ -10,12 +10,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, SequenceNode
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.limits import (
-    WORKFLOW_BYTES,
-    WORKFLOW_DEPTH,
-    WORKFLOW_NODES,
-    spoken,
-)
+from buildbot_bench.core.limits import WORKFLOW_BYTES, WORKFLOW_DEPTH, WORKFLOW_NODES, spoken
 from buildbot_bench.workflow.model import Workflow
 from buildbot_bench.workflow.outlines import relation_problems
 from buildbot_bench.workflow.problems import duplicates, expressions, locate, problems
@@ -28,9 +23,7 @@ _MOST_EXPRESSIONS = 100
 def load(path: Path | str) -> Workflow:
     """Read a workflow file.
 
-    Raises:
-        UsageError: Its message has a line `FILE:LINE:COLUMN: KEY.KEY: what is wrong` for each
-            problem that the file has.
+    A UsageError has a line `FILE:LINE:COLUMN: KEY.KEY: what is wrong` for each of its problems.
     """
     path = Path(path)
     text = _read(path)
@@ -65,9 +58,6 @@ def _parse(path: Path, text: str) -> tuple[Node, Any]:
     """The file twice: as nodes, which know their lines, and as plain data, which pydantic takes.
 
     The pure parser reads YAML 1.2, in which `on` is a word and no truth value.
-
-    Raises:
-        UsageError: For a text that is no YAML, or empty.
     """
     yaml = YAML(typ="safe", pure=True)
     yaml.allow_duplicate_keys = True  # reported by us, with all else
