@@ -1,8 +1,4 @@
-"""Git's commits and tags, parsed from their bytes, and Revisions with harmless text.
-
-git accepts commits that libgit2 refuses: with a date that is no number or beyond 64 bits, an author
-without brackets, or no author. So libgit2 parses no commit here.
-"""
+"""Git's commits and tags, parsed from their bytes, and Revisions with harmless text."""
 
 import re
 from dataclasses import dataclass
@@ -17,6 +13,7 @@ LONGEST_MESSAGE = 64 * 1024
 
 _COMMIT, _TAG = 1, 4  # git_object_t
 _LONGEST_LINE = 1000
+# git accepts commits that libgit2 refuses: without an author, or with a date beyond 64 bits.
 # What git writes itself: a tag of a tag of a commit is rare, and a longer chain is nobody's.
 _MOST_TAGS = 8
 
