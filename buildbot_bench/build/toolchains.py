@@ -103,7 +103,6 @@ _Taken = tuple[Toolchain, int]  # with the descriptor of its lock, which ends wi
 
 
 def _take(store: Path, source: Path, recipe: Sequence[str]) -> _Taken | None:
-    """Find a tool chain, and keep it from being removed."""
     for place in _newest_first(store):
         recipe_file = _read_recipe(place)
         if recipe_file.get("recipe") == list(recipe) and all(
@@ -176,16 +175,10 @@ def _forget(store: Path, kept: Toolchain) -> None:
     whole = [place for place in others if (place / _MADE_OF).is_file()]
     for place in others:
         if place not in whole[: MOST_KEPT - 1]:
-            _remove_unless_used(place)
-
-
-def _remove_unless_used(place: Path) -> None:
-    try:
-        lock = _open_lock(place / _LOCK, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return
-    shutil.rmtree(place, ignore_errors=True)
-    os.close(lock)
+            with suppress(BlockingIOError):  # it is used
+                lock = _open_lock(place / _LOCK, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(place, ignore_errors=True)
+                os.close(lock)
 
 
 def _newest_first(store: Path) -> list[Path]:

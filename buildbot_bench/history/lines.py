@@ -232,7 +232,6 @@ def _at(mirror: Path, sha: str, at_s: int, day: str) -> str:
 
 
 def _before(line: Chain, position: int, generations: int) -> str:
-    """The commit so many first parents before the one at a position."""
     if generations >= position:
         raise UsageError(
             f"there is no commit {generations} before n{position}",

@@ -172,10 +172,7 @@ class MirrorHistory:
             return name in names.branches(self._repository)
 
     def shared(self, branch: str, other: str) -> int:
-        """How many of the first commits of a branch another branch, or a commit, has too.
-
-        UsageError when one is not there.
-        """
+        """How many of the first commits of a branch another branch, or a commit, has too."""
         with self._lock:
             chain = self._chain(branch)
             if other in names.branches(self._repository):

@@ -346,7 +346,6 @@ class Workflow(Model):
         return () if declared is None else _workloads_on(testbed, declared, self.jobs)
 
     def _pool(self, name: str) -> tuple[str, ...]:
-        """The testbed of that name, or those with that label in the file's order."""
         if name in self.testbeds:
             return (name,)
         return tuple(key for key, testbed in self.testbeds.items() if name in testbed.labels)
