@@ -1,11 +1,4 @@
-"""JSON and JSON Schema of frozen dataclasses, written by their annotations.
-
-The JSON of a record has its fields, by their names, and the properties marked `@in_json`. Enums
-are their values, tuples arrays, mappings objects. JSON has neither infinity nor NaN: null stands
-for them, and a field where they may be is annotated `Figure`. Members of a sum type are separated
-by a field of type Literal. Bytes are in base64. A field that is called as a keyword of Python has
-an underscore behind its name, which its key has not.
-"""
+"""JSON and JSON Schema of frozen dataclasses, written by their annotations."""
 
 import base64
 import inspect
@@ -59,8 +52,9 @@ def in_json(getter: _Getter) -> _Getter:
 
 
 def to_json(record: Any) -> Json:
-    """A dataclass as plain JSON types.
+    """A dataclass as plain JSON types: fields, and properties marked `@in_json`, by their names.
 
+    Null stands for infinity and NaN, base64 for bytes; a keyword of Python loses its underscore.
     Raises TypeError for a value that is neither a record, an enum, a collection nor a scalar.
     """
     types = json_types(record.__class__)
@@ -96,10 +90,7 @@ def schema_of(kind: type, *, title: str) -> Json:
 
 @cache
 def json_types(kind: type) -> Mapping[str, Any]:
-    """The annotation of each key that a dataclass has in JSON, in the order in which it is written.
-
-    Raises TypeError for what is no dataclass.
-    """
+    """The annotation of each key that a dataclass has in JSON, in the order of writing."""
     hints = get_type_hints(kind, include_extras=True)
     found = {field.name: hints[field.name] for field in fields(kind)}
     for name, member in vars(kind).items():
@@ -159,7 +150,6 @@ def _described(hint: Any, parts: dict[type, Json]) -> Json:
 
 
 def _plain(hint: Any, parts: dict[type, Json]) -> Json:
-    """A type without parameters."""
     if hint in _SCALARS:
         return {"type": _SCALARS[hint]}
     if isinstance(hint, type) and issubclass(hint, Enum):

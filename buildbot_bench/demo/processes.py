@@ -14,6 +14,7 @@ from buildbot_bench.core.errors import InfraError, UsageError
 from buildbot_bench.lab.job import Job, send_signal, wait_while
 from buildbot_bench.lab.locks import is_locked, try_lock
 from buildbot_bench.plugin.private_files import PRIVATE_UMASK
+from buildbot_bench.programs import output_of
 
 NOTE = ".running"
 """A child's note beside its log is locked as long as the child lives, and has its number."""
@@ -178,13 +179,7 @@ def _processes() -> list[int]:
     """All processes of this machine, asked of the system without ps(1) where that goes."""
     if numbers := [int(path.name) for path in Path("/proc").glob("[0-9]*")]:
         return numbers
-    listing = subprocess.run(
-        ["ps", "-A", "-o", "pid="],  # noqa: S607 - wherever the system has it
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return [int(line) for line in listing.stdout.split()]
+    return [int(line) for line in output_of(["ps", "-A", "-o", "pid="]).split()]
 
 
 def _jobs(directory: Path) -> list[Job]:

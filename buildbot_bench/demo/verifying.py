@@ -1,7 +1,4 @@
-"""`bench-farm verify` and `doctor`: what contradicts itself, and what needs a person.
-
-A farm that runs changes while it is read: only contradictions that two looks show are reported.
-"""
+"""`bench-farm verify` and `doctor`: what contradicts itself, and what needs a person."""
 
 import shutil
 import time
@@ -27,10 +24,7 @@ from buildbot_bench.workflow.model import Workflow
 
 
 def read_condition(place: FarmPlace) -> Condition:
-    """How a farm is; one whose database does not answer is described as far as may be.
-
-    UsageError when the farm's bench.yml is not there, or cannot be understood.
-    """
+    """How a farm is; one whose database does not answer is described as far as may be."""
     workflow = place.read_workflow()
     runs = master_since_s(place.directory, place.master) is not None
     condition = Condition(
@@ -75,19 +69,15 @@ def _doubled_numbers(place: FarmPlace, workflow: Workflow) -> tuple[str, ...]:
 
 
 def _disks(place: FarmPlace) -> Iterator[Disk]:
-    """The file systems that the farm's directories lie on, each once."""
     seen: set[int] = set()
-    for path in (place.master, place.master / "artefacts", *place.states, _of_database(place)):
-        if path is None or not path.exists() or path.stat().st_dev in seen:
+    is_file = place.db.get_backend_name() == "sqlite"
+    database = (Path(place.db.database or "").parent,) if is_file else ()
+    for path in (place.master, place.master / "artefacts", *place.states, *database):
+        if not path.exists() or path.stat().st_dev in seen:
             continue
         seen.add(path.stat().st_dev)
         usage = shutil.disk_usage(path)
         yield Disk(path=str(path), free=usage.free, total=usage.total)
-
-
-def _of_database(place: FarmPlace) -> Path | None:
-    is_file = place.db.get_backend_name() == "sqlite"
-    return Path(place.db.database or "").parent if is_file else None
 
 
 # A row follows what it tells of within a transaction; slow machines need a second for it.
@@ -126,11 +116,7 @@ class Verification:
 def verify(
     place: FarmPlace, *, idle: bool, wait: Callable[[float], None] = time.sleep
 ) -> Verification:
-    """Look at a farm; what is only on its way is none. `idle`: nothing may wait or run any more.
-
-    UsageError when a directory, the tables or the workflow are not there; InfraError when the
-    database does not answer, or a file cannot be read.
-    """
+    """Look at a farm; what is only on its way is none. `idle`: nothing may wait or run any more."""
     workflow = place.read_workflow()
     first = _look(place, workflow, idle=idle)
     if not first.violations:

@@ -194,7 +194,6 @@ def _option(words: Sequence[str], flag: str) -> str | None:
 
 
 def _other_flags(words: Sequence[str]) -> list[str]:
-    """What a command has beside the flags that are written anew."""
     others, rest = [], iter(words[1:])
     for word in rest:
         if word in _OWN_FLAGS:

@@ -216,14 +216,12 @@ def _mail(options: argparse.Namespace) -> MailAnswers | None:
 
 
 def _port(text: str) -> int:
-    """A port's number."""
     if not text.isdecimal() or not 0 < int(text) < 1 << 16:
         raise argparse.ArgumentTypeError(f"{quoted(text)} is no port")
     return int(text)
 
 
 def _server(text: str) -> tuple[str, int]:
-    """A host and the port that it names, or SMTP's."""
     host, colon, port = text.rpartition(":")
     return (host, _port(port)) if colon else (text, _SMTP_PORT)
 

@@ -1,19 +1,15 @@
-"""One iteration of a command workload: preparation, run, value and cleanup.
-
-A failure that is the revision's may be luck once: it counts when it comes twice, for which
-`run_surely` and a lab's job (runner.py) ask. Exit status 125 is believed at once.
-"""
+"""One iteration of a command workload: preparation, run, value and cleanup."""
 
 import os
 import random
 import shutil
-import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
+from tempfile import TemporaryDirectory
 
 from buildbot_bench.core.errors import BenchError, InfraError, SkippedRevision, UntestableRevision
 from buildbot_bench.core.item import EXECUTIONS_FACT, RANDOMISED_FACT, TOOL_FACT
@@ -34,13 +30,7 @@ from buildbot_bench.lab.command.settings import (
     ValueTable,
     words_of,
 )
-from buildbot_bench.lab.command.value import (
-    checked,
-    printed_step,
-    read_value,
-    read_values,
-    time_of,
-)
+from buildbot_bench.lab.command.value import checked, printed_step, read_value, read_values, time_of
 from buildbot_bench.lab.driver import Blast, unheard
 
 _POLL_S = 0.05  # between two tries of `ready`
@@ -87,21 +77,12 @@ def run_iteration(
     drawn = draw(
         random.SystemRandom(), wanted=workload.randomise and workload.value != INSTRUCTIONS
     )
-    with _scratch() as scratch:
-        iteration = _Iteration(workload, directory, scratch, drawn, tell, executions)
+    with TemporaryDirectory(prefix="bench-", ignore_cleanup_errors=True) as scratch:
+        iteration = _Iteration(workload, directory, Path(scratch), drawn, tell, executions)
         try:
             return iteration.run()
         finally:
             iteration.cleanup()
-
-
-@contextmanager
-def _scratch() -> Iterator[Path]:
-    place = Path(tempfile.mkdtemp(prefix="bench-"))
-    try:
-        yield place
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
 
 
 def _times(runs: Sequence[Ran], step: float) -> RunTimes:
@@ -209,11 +190,7 @@ class _Iteration:
         return _times([first, *others], step / wanted)
 
     def _go(self, command: CommandWords, name: str, counter: str = "") -> Ran:
-        """Run a command of the revision's to an end that is well; fails as `refuse` does.
-
-        Raises:
-            UntestableRevision: It ends otherwise.
-        """
+        """Run a command of the revision's to an end that is well; fails as `refuse` does."""
         words = words_of(command, shell=self.workload.shell)
         if counter:
             # See that there is a program before something else runs it
@@ -229,7 +206,6 @@ class _Iteration:
         return ran
 
     def _run_for_the_lab(self, name: str, command: CommandWords) -> None:
-        """Run a command of the lab's to an end that is well."""
         try:
             self._go(command, name)
         except SkippedRevision as error:

@@ -1,12 +1,4 @@
-"""The process that runs commands one by one, keeps head and tail of output, and ends all children.
-
-It stands between us and the command, so that every orphan becomes its child (on Linux). It ends
-what it runs, and itself, when its stdin ends, so nothing is left when we are killed. It starts once
-for many runs, as an interpreter may take longer to start than the command runs.
-
-A line of JSON on stdin says what to run, a line of JSON on stdout how that ended. Each command has
-words, environment, directory and limits of its own, and nothing is left of the one before.
-"""
+"""The process that runs commands one by one and ends all that descends from them."""
 
 import base64
 import ctypes
@@ -281,7 +273,6 @@ def _free(place: str) -> int:
 
 
 def _written(place: Path, since: float) -> int:
-    """Bytes on the disk of the files that were written since."""
     total = 0
     for directory, _, names in os.walk(place):
         for name in names:

@@ -1,8 +1,4 @@
-"""The configuration sets of a testbed's machines, kept in step with the workload.
-
-A workload without a set must not run on the settings of the one before it: the set of an earlier
-job is taken off first, also from a machine that the testbed no longer names.
-"""
+"""The configuration sets of a testbed's machines, kept in step with the workload."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,8 +1,4 @@
-"""The traffic of a workload, and pkt-gen's command lines for it.
-
-Addresses are those of RFC 2544 and RFC 5180: 198.18/16 and 2001:2::/49 on the sender's side,
-198.19/16 and 2001:2:0:8000::/49 on the receiver's. pkt-gen takes a frame without its CRC.
-"""
+"""The traffic of a workload, and pkt-gen's command lines for it."""
 
 import re
 from collections.abc import Mapping

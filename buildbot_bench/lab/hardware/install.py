@@ -1,8 +1,4 @@
-"""The installation of a kernel, or of a whole image of nanobsd, on a machine.
-
-On nanobsd the root is mounted read-write for as long as that takes, and never left so: the next
-boot would panic on /entropy.
-"""
+"""The installation of a kernel, or of a whole image of nanobsd, on a machine."""
 
 from __future__ import annotations
 
@@ -116,10 +112,7 @@ NOTHING = KernelArchive(name="", kernel=b"", kernel_digest="")
 
 
 def repack(artefact: Path, digest: str, target: Path) -> KernelArchive:
-    """Read an artefact whose SHA-256 is `digest`, and pack its kernel for the DUT.
-
-    Another digest is an InfraError.
-    """
+    """Read an artefact whose SHA-256 is `digest`, and pack its kernel for the DUT."""
     check_digest(artefact, digest)
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -256,7 +249,6 @@ def upgrade(remote: Remote, dut: DutSettings, limits: Limits, image: SliceImage)
 
 
 def _completed(remote: Remote, dut: DutSettings) -> int:
-    """How often the DUT's log says that an upgrade is complete."""
     if not dut.upgrade_log:
         return 0
     answer = remote.run("grep", "-c", dut.upgrade_log, dut.path("var/log/messages"))

@@ -1,9 +1,4 @@
-"""One boot of a virtual DUT: QEMU's process with its wires, monitor and console.
-
-Wires and monitor are nameless sockets that only this process and QEMU hold; the console's pipe is
-its owner's alone. A machine that resets itself ends instead, so that a panic and a boot loop are
-seen, and each boot reads the kernel anew.
-"""
+"""One boot of a virtual DUT: QEMU's process with its wires, monitor and console."""
 
 import os
 import shutil
@@ -150,12 +145,10 @@ def loading(plugin: Plugin) -> list[str]:
 
 
 def _device(settings: QemuSettings) -> str:
-    """One of the DUT's network ports, as it is given to QEMU."""
     return _DEVICES[settings.nic] + (_WHEN_EXACT[settings.nic] if settings.exact else "")
 
 
 def _ports(kind: str, descriptors: Sequence[int]) -> list[str]:
-    """The DUT's two network ports, each at a socket that QEMU inherits."""
     arguments = []
     for n, (descriptor, address) in enumerate(zip(descriptors, PORTS, strict=True)):
         wire = f"stream,id=port{n},addr.type=fd,addr.str={descriptor}"
@@ -165,7 +158,6 @@ def _ports(kind: str, descriptors: Sequence[int]) -> list[str]:
 
 
 def _terminals(monitor: int, console: Path) -> list[str]:
-    """QEMU's monitor at a socket, and the DUT's serial console at its two files."""
     arguments = ["-chardev", f"socket,id=monitor,fd={monitor}"]
     arguments += ["-mon", "chardev=monitor,mode=control"]
     both = option_value(console.with_suffix(""))

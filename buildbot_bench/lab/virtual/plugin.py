@@ -85,10 +85,7 @@ class Plugin:
 
 
 def compiled_plugin(version: str, home: Path) -> Path:
-    """The plugin for a QEMU that calls itself so; compiles it when sources or flags are new.
-
-    Raises InfraError where there is no compiler, or it fails.
-    """
+    """The plugin for a QEMU that calls itself so; compiles it when sources or flags are new."""
     source = resources.files("buildbot_bench.lab.virtual") / "tracer" / "tracer.c"
     flags = (*_FLAGS, f"-DSLOTS={_SLOTS}", f"-DAPI={_interface(version)}")
     target = home / "tools" / f"tracer-{fingerprint(flags, [source])}" / "tracer.so"
@@ -100,6 +97,5 @@ def compiled_plugin(version: str, home: Path) -> Path:
 
 
 def _interface(version: str) -> int:
-    """The version of QEMU's plugin interface that it takes."""
     major = _MAJOR.search(version)
     return 2 if major and int(major[1]) >= _FIRST_OF_API_2 else 1
