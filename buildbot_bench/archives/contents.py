@@ -1,9 +1,4 @@
-"""The contents of an artefact: the kernel's digest and the builder's manifest.
-
-An artefact is a kernel, or a tar archive of one with its modules, and may be hostile: archives are
-read member by member within a budget, never unpacked. A file that is not surely an archive is
-digested whole, since equal digests must mean equal kernels.
-"""
+"""The contents of an artefact: the kernel's digest and the builder's manifest."""
 
 import hashlib
 import json
@@ -129,7 +124,6 @@ def _whole(decompressed: Decompressed, archive: KernelTar) -> Iterator[Member]:
 
 
 def _of_link(member: tarfile.TarInfo) -> str:
-    """What stands for a link in the place of a digest."""
     if not (member.issym() or member.islnk()):
         raise tarfile.TarError(f"{quoted(member.name)} is no file")
     target = member.linkname.encode("utf-8", "surrogateescape")
@@ -150,11 +144,7 @@ _MOST_SAID = 500  # characters of what a process says as it fails
 
 
 def contents_apart(path: Path, budget: ArchiveBudget = KERNEL_ARCHIVE) -> Contents:
-    """What `contents` gives, read by a child process within the budget; this blocks.
-
-    Raises:
-        UntestableRevision: The artefact is no kernel, or takes more than the budget to read.
-    """
+    """What `contents` gives, read by a child process within the budget; this blocks."""
     # -P: what lies in the master's directory is not imported.
     command = [sys.executable, "-P", "-m", __name__, str(path), json.dumps(asdict(budget))]
     try:

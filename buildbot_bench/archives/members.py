@@ -1,10 +1,4 @@
-"""The members of a tar archive, decompressed and counted as they are read, each within its budget.
-
-The standard library's readers of xz and bzip2 skip bytes behind a stream, so that two different
-files could pass for one; the readers here are our own and read to the end. tarfile reads headers of
-any stated size at once (names that follow one another, pax records, maps of holes); the bytes that
-it reads for one member are counted here.
-"""
+"""The members of a tar archive, decompressed and counted as they are read, within a budget."""
 
 from __future__ import annotations
 
@@ -107,7 +101,10 @@ def _pieces(file: io.BufferedReader) -> Iterator[bytes]:
 def _decompressed(
     file: io.BufferedReader, new: Callable[[], bz2.BZ2Decompressor | lzma.LZMADecompressor]
 ) -> Iterator[bytes]:
-    """One stream after the other, to the end of the file."""
+    """One stream after the other, to the end of the file.
+
+    The standard library passes over bytes behind a stream: two files could pass for one.
+    """
     stream = new()
     while True:
         data = b""
@@ -195,12 +192,12 @@ class KernelTar:
         if self._tar is None or not info.isreg():
             return None
         # A file with holes may tell another size than it takes.
-        self._file.left = self._budget.member_bytes + self._budget.header_bytes
+        self._file.allow(self._budget.member_bytes + self._budget.header_bytes)
         file = self._tar.extractfile(info)
         return b"" if file is None else file.read()
 
     def _next(self) -> tarfile.TarInfo | None:
-        self._file.left = self._budget.header_bytes
+        self._file.allow(self._budget.header_bytes)
         if self._tar is None:
             # What tarfile.open promises in its stub is a whole IO[bytes].
             self._tar = tarfile.open(fileobj=self._file, mode="r:")  # type: ignore[call-overload]  # noqa: SIM115
@@ -223,11 +220,7 @@ def _check_holes(info: tarfile.TarInfo) -> None:
 def opened(
     path: Path, budget: ArchiveBudget = KERNEL_ARCHIVE
 ) -> Iterator[tuple[Decompressed, KernelTar]]:
-    """A file and the archive that it may be; damage raises one of `DAMAGED` as it is read.
-
-    Raises:
-        UntestableRevision: The file is larger than the budget.
-    """
+    """A file and the archive that it may be; damage raises one of `DAMAGED` as it is read."""
     if path.stat().st_size > budget.total_bytes:
         raise UntestableRevision(f"the artefact has more than {spoken(budget.total_bytes)}")
     with path.open("rb") as packed:
@@ -236,19 +229,14 @@ def opened(
 
 
 class _Metered:
-    """A file of which at most `left` bytes may be read."""
+    """A file of which no more bytes are read than are allowed."""
 
     def __init__(self, file: io.BufferedReader[Decompressed]) -> None:
         self._file = file
-        self._most = self._left = 0
+        self.allow(0)
 
-    @property
-    def left(self) -> int:
-        """How many bytes may be read."""
-        return self._left
-
-    @left.setter
-    def left(self, count: int) -> None:
+    def allow(self, count: int) -> None:
+        """Let so many bytes be read from now on."""
         self._most = self._left = count
 
     def read(self, size: int) -> bytes:

@@ -1,9 +1,4 @@
-"""Kernels that others built: fetched by revision from a web server or a directory, and verified.
-
-A source is a pattern, as of FreeBSD's `…/snapshot/{branch}/{hash}/amd64/amd64/kernel.txz`. What is
-fetched has the SHA-256 that a file beside it states: FreeBSD's MANIFEST, or what sha256sum(1) and
-sha256(1) write. What a kernel says of itself must be that revision and that configuration.
-"""
+"""Kernels that others built: fetched by revision from a web server or a directory, and verified."""
 
 import hashlib
 import re
@@ -71,11 +66,7 @@ class PrebuiltSource:
 
 
 def which_are_there(source: PrebuiltSource, shas: Iterable[str], branch: str) -> frozenset[str]:
-    """The commits of which the source has a kernel.
-
-    Raises:
-        InfraError: It does not answer, or refuses.
-    """
+    """The commits of which the source has a kernel."""
     asked = tuple(shas)
     with ThreadPoolExecutor(max_workers=_TOGETHER) as pool:
         try:
@@ -102,9 +93,7 @@ def fetch(
 ) -> bool:
     """Write the kernel of a commit into a file, whole and as its checksum says; False: none there.
 
-    Raises:
-        InfraError: The source does not answer, or refuses.
-        UntestableRevision: The file is larger than the budget, or not the one that was published.
+    Raises InfraError for the source's faults, UntestableRevision for the file's.
     """
     place = source.place(sha, branch)
     wanted = ""
@@ -146,11 +135,7 @@ def named_in(version: str) -> list[str]:
 
 
 def check_identity(version: str, sha: str, source: PrebuiltSource) -> None:
-    """Compare what a kernel says of itself with what was asked for.
-
-    Raises:
-        UntestableRevision: It names another revision or another configuration.
-    """
+    """Compare what a kernel says of itself with what was asked for."""
     for named in named_in(version):
         if not sha.startswith(named):
             raise UntestableRevision(f"the kernel says that it is of {named}, not of {sha[:12]}")
@@ -233,7 +218,6 @@ def _opened(place: str, method: str = "GET") -> BinaryIO | None:
 
 
 def _patiently(place: str, work: Callable[[], T]) -> T:
-    """Do it again where no answer came."""
     for pause_s in (*_PAUSES_S, None):
         try:
             return work()

@@ -51,17 +51,17 @@ def read_series(paths: Sequence[str], wanted: Sequence[str], better: bool | None
                 f"there are more than {_MOST_VALUES:,} values", hint="name fewer files"
             )
         found.setdefault(reading.series, []).append(reading)
-    chosen = [name for name in found if not wanted or _is_named(name, wanted)]
+    chosen = [
+        name
+        for name in found
+        if not wanted or any(pattern in name or fnmatchcase(name, pattern) for pattern in wanted)
+    ]
     if not chosen:
         names = ", ".join(quoted(name) for name in list(found)[:5]) or "none"
         raise UsageError(
             "no series is named so" if found else "there is no value", hint=f"found: {names}"
         )
     return [_series(name, found[name], better) for name in chosen]
-
-
-def _is_named(name: str, wanted: Sequence[str]) -> bool:
-    return any(pattern in name or fnmatchcase(name, pattern) for pattern in wanted)
 
 
 def _series(name: str, readings: Sequence[SeriesValue], better: bool | None) -> Recorded:

@@ -1,8 +1,4 @@
-"""The formats in which others keep their series of measurements, read from their texts.
-
-A format is known by its content. Nothing of it is executed, and of one process's repetitions the
-median counts: they are no runs of their own.
-"""
+"""The formats in which others keep their series of measurements, read from their texts."""
 
 import csv
 import json
@@ -61,10 +57,7 @@ _VALUE, _UNIT = ("value", "values"), "unit"
 
 
 def readings_of(document: Document, asv: Object | None = None) -> Readings:
-    """All values of a file; `asv` are the benchmarks that asv's directory describes.
-
-    Raises UsageError for what is of no known format.
-    """
+    """All values of a file; `asv` are the benchmarks that asv's directory describes."""
     text = document.text.lstrip("\N{ZERO WIDTH NO-BREAK SPACE} \t\r\n")
     if match := re.match(r"window\.BENCHMARK_DATA\s*=\s*", text):
         return _data_js(_object(document, text[match.end() :].rstrip().removesuffix(";")))

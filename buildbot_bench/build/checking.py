@@ -2,13 +2,13 @@
 
 import platform
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from buildbot_bench.build.running import refusal
 from buildbot_bench.core.errors import InfraError
 
 _MEGABYTE = 1 << 20
@@ -81,7 +81,8 @@ def _all(obj: Path, least_free_mb: int) -> Iterator[tuple[bool, str]]:
     if elsewhere:
         yield from _clang()
         for need in HEADERS:
-            yes = _includes(need.name)
+            text = f"#include <{need.name}>\n"
+            yes = not refusal(["cc", "-E", "-xc", "-"], "cc", given=text)
             yield yes, need.name if yes else f"{need.name}: install {need.remedy}"
     version = ".".join(map(str, sys.version_info[:3]))
     yield sys.version_info >= (3, 11), f"Python {version}, 3.11 or newer is needed"
@@ -89,7 +90,6 @@ def _all(obj: Path, least_free_mb: int) -> Iterator[tuple[bool, str]]:
 
 
 def _clang() -> Iterator[tuple[bool, str]]:
-    """That clang makes a kernel's objects, lld beside it links them, and neither is too old."""
     clang = shutil.which("clang")
     if clang is None:
         return
@@ -99,23 +99,8 @@ def _clang() -> Iterator[tuple[bool, str]]:
         words = [clang, "-target", "x86_64-unknown-freebsd13.1", "-c", "-o", f"{directory}/a.o"]
         words += ["-ffile-prefix-map=/a=/b", "-gline-tables-only", "-xc", "-"]
         text = f"#if __clang_major__ < {_OLDEST_CLANG}\n#error\n#endif\nint a;\n"
-        done = _answers(words, text)
+        done = not refusal(words, "clang", given=text)
     yield done, f"{clang}: {_OLDEST_CLANG} or newer, with FreeBSD among its targets"
-
-
-def _includes(header: str) -> bool:
-    cc = shutil.which("cc")
-    return cc is not None and _answers([cc, "-E", "-xc", "-"], f"#include <{header}>\n")
-
-
-def _answers(words: list[str], text: str) -> bool:
-    try:
-        done = subprocess.run(  # noqa: S603 - a list of words, no shell
-            words, input=text, capture_output=True, text=True, check=False, timeout=60
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-    return done.returncode == 0
 
 
 def _disk(obj: Path, least_free_mb: int) -> tuple[bool, str]:

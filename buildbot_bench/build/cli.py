@@ -4,9 +4,9 @@ import argparse
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NoReturn, get_args
+from typing import Any, NoReturn, get_args
 
 from buildbot_bench.build.checking import check
 from buildbot_bench.build.freebsd import TOOLS
@@ -37,7 +37,9 @@ script of bench.yml.
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
     options = _parser().parse_args(arguments)
-    _heed_interrupts()
+    # Programs inherit what is ignored, as by daemons and nohup(1); the tests of make fail then
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         options.command(options)
     except BenchError as error:
@@ -48,12 +50,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"bench-build: {error}", file=sys.stderr)
         return EX_TEMPFAIL
     return _DONE
-
-
-def _heed_interrupts() -> None:
-    """Programs inherit what is ignored, as by daemons and nohup(1); the tests of make fail then."""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _status(error: BenchError) -> int:
@@ -83,28 +79,28 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action=ShowVersion)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    _add_freebsd(commands.add_parser("freebsd", help="build a FreeBSD kernel and pack it"))
-    _add_world(commands.add_parser("world", help="build the userland of a lab's machines"))
-    _add_check(commands.add_parser("check", help="say what this builder lacks, and its packages"))
-    _add_checkout(commands.add_parser("checkout", help="check a revision out from a local mirror"))
-    _add_pack(commands.add_parser("pack", help="pack a kernel and modules that are built already"))
-    _add_read_files(
-        commands.add_parser("read-files", help="list what a kernel was built from, beside it")
-    )
-    _add_sandboxed(
-        commands.add_parser("sandboxed", help="run a command without network, home and secrets")
-    )
+
+    def add(name: str, text: str, command: Callable[[argparse.Namespace], None]) -> Any:
+        verb = commands.add_parser(name, help=text)
+        verb.set_defaults(command=command)
+        return verb.add_argument
+
+    _add_freebsd(add("freebsd", "build a FreeBSD kernel and pack it", _freebsd))
+    _add_world(add("world", "build the userland of a lab's machines", _world))
+    _add_check(add("check", "say what this builder lacks, and its packages", _check))
+    _add_checkout(add("checkout", "check a revision out from a local mirror", _checkout))
+    _add_pack(add("pack", "pack a kernel and modules that are built already", _pack))
+    _add_read_files(add("read-files", "list what a kernel was built from, beside it", _read_files))
+    _add_sandboxed(add("sandboxed", "run a command without network, home and secrets", _sandboxed))
     return parser
 
 
-def _add_sandboxed(parser: argparse.ArgumentParser) -> None:
-    say = parser.add_argument
+def _add_sandboxed(say: Callable[..., object]) -> None:
     say("--use", choices=get_args(Use), default="auto", help="auto: where there is one")
     say("--directory", type=Path, required=True, help="the builder's own: it may write there")
     say("--read", type=Path, action="append", default=[], metavar="PATH", help="it sees that too")
     say("--write", type=Path, action="append", default=[], metavar="PATH", help="and writes there")
     say("words", nargs="+", metavar="WORD", help="the command, after --")
-    parser.set_defaults(command=_sandboxed)
 
 
 def _sandboxed(options: argparse.Namespace) -> None:
@@ -116,8 +112,7 @@ def _sandboxed(options: argparse.Namespace) -> None:
     run_in(sandbox, options.use, options.words)
 
 
-def _add_freebsd(parser: argparse.ArgumentParser) -> None:
-    say = parser.add_argument
+def _add_freebsd(say: Callable[..., object]) -> None:
     say("--source", type=Path, default=Path(), help="the source tree; default: here")
     say(
         "--obj", type=Path, default=Path("../obj"), help="the object tree that is kept: %(default)s"
@@ -143,7 +138,6 @@ def _add_freebsd(parser: argparse.ArgumentParser) -> None:
     say("--make-arg", action="append", default=[], metavar="WORD", help="a further word for make")
     say("--output", type=Path, default=Path("kernel.txz"), help="the archive: %(default)s")
     say("-n", "--dry-run", action="store_true", help="print the commands, run none")
-    parser.set_defaults(command=_freebsd)
 
 
 def _freebsd(options: argparse.Namespace) -> None:
@@ -171,15 +165,13 @@ def _freebsd(options: argparse.Namespace) -> None:
     )
 
 
-def _add_world(parser: argparse.ArgumentParser) -> None:
-    say = parser.add_argument
+def _add_world(say: Callable[..., object]) -> None:
     say("source", type=Path, metavar="SRC", help="a FreeBSD source tree, whole")
     say("--worlds", type=Path, metavar="DIR", help="where they are kept; default: ~/.cache")
     say("--tool", choices=TOOLS, default=default_tool(), help="default here: %(default)s")
     say("--jobs", type=int, default=os.cpu_count() or 1, help="default here: %(default)s")
     say("--least-free", type=int, default=6144, metavar="MB", help="of the disk: %(default)s")
     say("--verbose", action="store_true", help="show every line of the build")
-    parser.set_defaults(command=_world)
 
 
 def _world(options: argparse.Namespace) -> None:
@@ -210,19 +202,16 @@ def _image() -> int:
     return int(text)
 
 
-def _add_check(parser: argparse.ArgumentParser) -> None:
-    say = parser.add_argument
+def _add_check(say: Callable[..., object]) -> None:
     say("--obj", type=Path, default=Path("../obj"), help="the object tree: %(default)s")
     say("--least-free", type=int, default=4096, metavar="MB", help="of the disk: %(default)s")
-    parser.set_defaults(command=_check)
 
 
 def _check(options: argparse.Namespace) -> None:
     check(options.obj.resolve(), options.least_free)
 
 
-def _add_checkout(parser: argparse.ArgumentParser) -> None:
-    say = parser.add_argument
+def _add_checkout(say: Callable[..., object]) -> None:
     say(
         "--mirror",
         type=Path,
@@ -232,7 +221,6 @@ def _add_checkout(parser: argparse.ArgumentParser) -> None:
     say("--repository", required=True, help="where the mirror fetches from")
     say("--revision", required=True, metavar="SHA", help="the full hash of a commit")
     say("place", type=Path, nargs="?", default=Path(), help="the directory; default: here")
-    parser.set_defaults(command=_checkout)
 
 
 def _checkout(options: argparse.Namespace) -> None:
@@ -240,13 +228,11 @@ def _checkout(options: argparse.Namespace) -> None:
     check_out(options.mirror.resolve(), options.repository, options.revision, place)
 
 
-def _add_pack(parser: argparse.ArgumentParser) -> None:
-    say = parser.add_argument
+def _add_pack(say: Callable[..., object]) -> None:
     say("--output", type=Path, default=Path("kernel.txz"), help="the archive: %(default)s")
     for name in ("config", "toolchain", "flags"):
         say(f"--{name}", default="", help="for the manifest")
     say("files", type=Path, nargs="+", help="the kernel and its modules")
-    parser.set_defaults(command=_pack)
 
 
 def _pack(options: argparse.Namespace) -> None:
@@ -262,8 +248,7 @@ def _pack(options: argparse.Namespace) -> None:
     pack({path.name: path for path in options.files}, manifest, options.output.absolute())
 
 
-def _add_read_files(parser: argparse.ArgumentParser) -> None:
-    say = parser.add_argument
+def _add_read_files(say: Callable[..., object]) -> None:
     say("--source", type=Path, default=Path(), help="the source tree; default: here")
     say(
         "--objects",
@@ -273,7 +258,6 @@ def _add_read_files(parser: argparse.ArgumentParser) -> None:
     )
     say("--program", type=Path, help="the kernel itself, where what is uploaded is an archive")
     say("kernel", type=Path, help="what is uploaded: a kernel, or an archive of one")
-    parser.set_defaults(command=_read_files)
 
 
 def _read_files(options: argparse.Namespace) -> None:

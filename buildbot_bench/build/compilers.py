@@ -65,7 +65,6 @@ def _those_of(clang: Path) -> Compilers:
 
 
 def _versioned() -> Iterator[Path]:
-    """Each `clang-N` of the PATH, the newest first."""
     found = {
         int(name[1]): path
         for directory in reversed(os.get_exec_path())

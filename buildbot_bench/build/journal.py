@@ -152,7 +152,6 @@ class Journal:
         self.say(f"{self._doing}: {what}")
 
     def _around(self, reason: str) -> list[str]:
-        """The first error with the lines that follow it."""
         found: list[str] = []
         with self._path.open(encoding="utf-8", errors="replace") as lines:
             for line in lines:

@@ -49,11 +49,6 @@ class Base:
     text: str
     whole: str
 
-    @property
-    def has_lines(self) -> bool:
-        """Whether kernels of it carry line tables, or more, for a debugger."""
-        return _DEBUG.search(self.whole) is not None
-
 
 def base(directory: Path, asked: str | None) -> Base:
     """The configuration that is asked for, by its name in the tree's `directory` or as a file.
@@ -92,7 +87,7 @@ def kernel_config(based_on: Base, options: str, image: int, *, foreign: bool = F
     ours = ["nomakeoptions WITH_CTF"]
     if foreign:
         ours += _anew('makeoptions MKMODULESENV="WITHOUT_SSP=yes"')
-    if based_on.has_lines:
+    if _DEBUG.search(based_on.whole) is not None:
         ours += _anew("makeoptions DEBUG=-gline-tables-only")
     text = based_on.text.rstrip("\n")
     asked = [said for line in lines for said in _anew(line)]

@@ -68,11 +68,7 @@ def default_tool() -> Tool:
 
 
 def build_kernel(request: KernelRequest, *, dry_run: bool = False) -> None:
-    """Build and pack a kernel, or say how.
-
-    Raises UntestableRevision when the revision does not compile, InfraError when the builder
-    fails, UsageError when there is no such tree, configuration or module.
-    """
+    """Build and pack a kernel, or say how."""
     plan = _plan(request, dry_run=dry_run)
     if dry_run:
         made = Toolchain(place=request.toolchains / "NEW")
@@ -118,7 +114,6 @@ class _Plan:
 
 
 def _plan(request: KernelRequest, *, dry_run: bool) -> _Plan:
-    """Look at the tree and, unless it is a dry run, for the compilers."""
     check_tree(request.source, request.target, request.tool)
     rules = request.source / "sys" / "conf" / "kern.pre.mk"
     if request.image and "LDFLAGS" not in rules.read_text(encoding="utf-8", errors="replace"):
@@ -126,7 +121,10 @@ def _plan(request: KernelRequest, *, dry_run: bool) -> _Plan:
     base = kernconf.base(request.source / "sys" / request.target / "conf", request.kernconf)
     foreign = request.tool == "make.py"
     config = kernconf.kernel_config(base, request.options, request.image, foreign=foreign)
-    modules, remarks = _modules(request, base)
+    modules, remarks = request.modules, tuple[str, ...]()
+    if request.modules:
+        built_in = kernconf.built_in(base, request.options)
+        modules, remarks = directories(request.source, request.modules, built_in=built_in)
     used = Compilers(directory=None, version="")
     if not dry_run:
         used = compilers.own() if request.tool == "make" else compilers.clang_and_lld()
@@ -142,18 +140,7 @@ def _plan(request: KernelRequest, *, dry_run: bool) -> _Plan:
     return _Plan(recipe=recipe, tree=tree, config=config, version=used.version, remarks=remarks)
 
 
-def _modules(
-    request: KernelRequest, base: kernconf.Base
-) -> tuple[Sequence[str] | None, Sequence[str]]:
-    """The directories of modules to build, None for all; and remarks."""
-    if not request.modules:
-        return request.modules, ()
-    built_in = kernconf.built_in(base, request.options)
-    return directories(request.source, request.modules, built_in=built_in)
-
-
 def _build(request: KernelRequest, plan: _Plan, journal: Journal) -> tuple[str, ...]:
-    """Have a tool chain, and build and install by it; gives what the tool chain was made from."""
     recipe = plan.recipe
 
     def build_toolchain(made: Toolchain) -> None:
@@ -188,7 +175,7 @@ def _pack(request: KernelRequest, plan: _Plan, journal: Journal) -> None:
         variant=f"{request.variant} image {request.image}".strip(),
         config="; ".join(plan.config.splitlines()),
         toolchain=plan.version,
-        flags=" ".join(_without_paths(plan.recipe)),
+        flags=" ".join([word for word in plan.recipe.variables if "/" not in word]),
     )
     whole = pack(files, manifest, request.output)
     journal.say(f"archive: {request.output}, {request.output.stat().st_size / 1e6:.1f} MB")
@@ -218,11 +205,6 @@ def check_tree(source: Path, target: str, tool: Tool) -> None:
             f"{script} may not be run: this tree has lost the modes of its files",
             hint="`chmod +x` each file that begins with `#!`",
         )
-
-
-def _without_paths(recipe: KernelRecipe) -> list[str]:
-    """The variables that are alike on all builders."""
-    return [word for word in recipe.variables if "/" not in word]
 
 
 def _write_if_new(path: Path, text: str) -> None:

@@ -58,7 +58,11 @@ def prepare(obj: Path, toolchain: str, *, clean: bool, least_free_mb: int) -> st
         elif made_by not in {"", toolchain}:
             why = f"it was made by {made_by}"
         if why and obj.exists():
-            _empty(obj, is_ours=stamp.exists())
+            if not stamp.exists() and any(obj.iterdir()):
+                raise UsageError(
+                    f"{obj} is no object tree of bench-build", hint="empty it, or name another"
+                )
+            shutil.rmtree(obj)
         obj.mkdir(parents=True, exist_ok=True)
         _need_room(obj, least_free_mb)
         stamp.write_text(toolchain, encoding="utf-8")
@@ -97,14 +101,6 @@ def emptied(directory: Path) -> Path:
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
     return directory
-
-
-def _empty(obj: Path, *, is_ours: bool) -> None:
-    if not is_ours and any(obj.iterdir()):
-        raise UsageError(
-            f"{obj} is no object tree of bench-build", hint="empty it, or name another"
-        )
-    shutil.rmtree(obj)
 
 
 def _need_room(obj: Path, least_free_mb: int) -> None:

@@ -38,11 +38,7 @@ def write_hints(directory: Path) -> None:
 
 
 def pack(files: Mapping[str, Path], manifest: Manifest, output: Path) -> Manifest:
-    """Write the archive; returns the manifest with the digests of what was packed.
-
-    Raises:
-        UntestableRevision: When there is no kernel among the files.
-    """
+    """Write the archive; returns the manifest with the digests of what was packed."""
     if not any(Path(name).name == "kernel" for name in files):
         raise UntestableRevision("the build made no kernel")
     digests = {name: neutral_digest(path.read_bytes()) for name, path in files.items()}

@@ -101,7 +101,6 @@ def _ending_with(source: Path, astray: Collection[str]) -> Iterator[str]:
 
 
 def _files_below(source: Path) -> Iterator[str]:
-    """All files of the tree, by their names in it."""
     for directory, directories, names in os.walk(source):
         if ".git" in directories:
             directories.remove(".git")
@@ -197,7 +196,6 @@ def _is_file(path: str) -> bool:
 
 
 def _words(text: str) -> set[str]:
-    """The names after the colons."""
     text = text.replace("\\\n", " ")
     if "\\" not in text and "$" not in text:  # as nearly all are, of which a kernel has 9000
         words = set(text.split())

@@ -8,6 +8,7 @@ from pathlib import Path
 from buildbot_bench.build.journal import Journal
 from buildbot_bench.core.build_log import BuildLog, Stage
 from buildbot_bench.core.errors import InfraError
+from buildbot_bench.programs import answer_of
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -21,10 +22,7 @@ class BuildCommand:
 
 
 def run(command: BuildCommand, journal: Journal) -> None:
-    """Run a command to its end; the journal follows what it prints.
-
-    When it fails, this raises what the journal makes of that.
-    """
+    """Run a command to its end; the journal follows what it prints."""
     log = BuildLog(command.words)
     journal.begin(command.stage)
     try:
@@ -53,34 +51,24 @@ def run(command: BuildCommand, journal: Journal) -> None:
 def version_of(words: Sequence[str]) -> str:
     """The first line that a program prints; empty when it cannot be run."""
     try:
-        done = subprocess.run(  # noqa: S603 - a list of words, no shell
-            list(words), capture_output=True, text=True, errors="replace", check=False, timeout=60
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        return next(iter(answer_of(words).stdout.splitlines()), "")
+    except InfraError:
         return ""
-    return next(iter(done.stdout.splitlines()), "")
 
 
-_DEADLINE_S = 60.0
 _COLUMNS = 200
 
 
-def refusal(words: Sequence[str], name: str, *, stdin: int | None = None) -> str:
+def refusal(
+    words: Sequence[str], name: str, *, stdin: int = subprocess.DEVNULL, given: str | None = None
+) -> str:
     """Why a command does not work, by the last line that it prints; empty when it does.
 
-    `name` is what it is called where it prints nothing.
+    `name` is what it is called where it prints nothing, `given` what it reads.
     """
     try:
-        done = subprocess.run(  # noqa: S603 - a list of our own making
-            words,
-            stdin=stdin,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-            timeout=_DEADLINE_S,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return str(error)
+        done = answer_of(words, stdin=stdin, given=given)
+    except InfraError as error:
+        return error.message
     last = (done.stderr.strip().splitlines() or [f"{name} ends with {done.returncode}"])[-1]
     return last[:_COLUMNS] if done.returncode else ""

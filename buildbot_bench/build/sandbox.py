@@ -83,10 +83,19 @@ def _in_bubblewrap(sandbox: Sandbox, words: Sequence[str]) -> str:
 
 
 def _in_jail(sandbox: Sandbox, words: Sequence[str]) -> str:
-    """Run the command and end as it does; returns why that cannot be."""
-    if why := jail_refusal():
-        return why
-    sys.exit(run_in_jail(Path.cwd(), words, _inside(_home(sandbox))))
+    """Run the command and end as it does; returns why that cannot be.
+
+    The exit status is 128 more than the signal that ended it.
+    """
+    if _found() is None:
+        return f"there is no {HELPER} on the PATH or in {_PLACES[0]}"
+    with _held_open() as stdin:
+        tried = jail_command(Path("/"), ["true"], {"PATH": os.defpath})
+        if why := refusal(tried, HELPER, stdin=stdin):
+            return why
+        command = jail_command(Path.cwd(), words, _inside(_home(sandbox)))
+        status = subprocess.run(command, stdin=stdin, check=False).returncode  # noqa: S603 - words
+    sys.exit(status if status >= 0 else 128 - status)
 
 
 def _home(sandbox: Sandbox) -> Path:
@@ -137,23 +146,6 @@ def jail_command(directory: Path, words: Sequence[str], env: Mapping[str, str]) 
     named = [f"{name}={value}" for name, value in env.items()]
     helper = _found() or HELPER
     return ["doas", "-n", helper, str(directory), "/usr/bin/env", "-i", *named, *words]
-
-
-def jail_refusal() -> str:
-    """Why no jail can be made; empty when one can."""
-    if _found() is None:
-        return f"there is no {HELPER} on the PATH or in {_PLACES[0]}"
-    with _held_open() as stdin:
-        tried = jail_command(Path("/"), ["true"], {"PATH": os.defpath})
-        return refusal(tried, HELPER, stdin=stdin)
-
-
-def run_in_jail(directory: Path, words: Sequence[str], env: Mapping[str, str]) -> int:
-    """Run the words, and wait; the exit status, 128 more than the signal that ended them."""
-    with _held_open() as stdin:
-        command = jail_command(directory, words, env)
-        status = subprocess.run(command, stdin=stdin, check=False).returncode  # noqa: S603 - words
-    return status if status >= 0 else 128 - status
 
 
 @contextmanager

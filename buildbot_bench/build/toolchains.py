@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -103,11 +103,11 @@ _Taken = tuple[Toolchain, int]  # with the descriptor of its lock, which ends wi
 
 
 def _take(store: Path, source: Path, recipe: Sequence[str]) -> _Taken | None:
-    """Find a tool chain, and keep it from being removed."""
     for place in _newest_first(store):
         recipe_file = _read_recipe(place)
-        if recipe_file.get("recipe") == list(recipe) and same_inputs(
-            source, recipe_file.get("inputs", {})
+        if recipe_file.get("recipe") == list(recipe) and all(
+            _digest(source / place) == digest
+            for place, digest in recipe_file.get("inputs", {}).items()
         ):
             try:
                 lock = _open_lock(place / _LOCK, fcntl.LOCK_SH)
@@ -175,16 +175,10 @@ def _forget(store: Path, kept: Toolchain) -> None:
     whole = [place for place in others if (place / _MADE_OF).is_file()]
     for place in others:
         if place not in whole[: MOST_KEPT - 1]:
-            _remove_unless_used(place)
-
-
-def _remove_unless_used(place: Path) -> None:
-    try:
-        lock = _open_lock(place / _LOCK, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return
-    shutil.rmtree(place, ignore_errors=True)
-    os.close(lock)
+            with suppress(BlockingIOError):  # it is used
+                lock = _open_lock(place / _LOCK, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(place, ignore_errors=True)
+                os.close(lock)
 
 
 def _newest_first(store: Path) -> list[Path]:
@@ -235,15 +229,15 @@ def inputs(source: Path, objects: Path, more: Sequence[str] = ()) -> dict[str, s
     `more` are places beside those that compilers name. A place is a file of the kernel's tree, or
     a directory, without those below it.
     """
-    places = {*_RULES, *more, *_copied_files(source), *_makefiles(source)}
+    places = {
+        *_RULES,
+        *more,
+        *_copied_files(source),
+        *(path.name for path in source.glob("Makefile*") if path.is_file()),
+    }
     for name in listed_by_compilers(source, objects, is_freebsd_list).files:
         places.add(name if name.startswith(_KERNEL) else os.path.dirname(name))  # noqa: PTH120
     return {place: digest for place in sorted(places) if (digest := _digest(source / place))}
-
-
-def same_inputs(source: Path, places: Mapping[str, str]) -> bool:
-    """Whether all those places are in this tree as they were."""
-    return all(_digest(source / place) == digest for place, digest in places.items())
 
 
 def _copied_files(source: Path) -> Iterator[str]:
@@ -251,10 +245,6 @@ def _copied_files(source: Path) -> Iterator[str]:
     if (source / _COPIED).is_file():
         text = (source / _COPIED).read_text(errors="replace")
         yield from (name for name in _COPIED_FILE.findall(text) if (source / name).is_file())
-
-
-def _makefiles(source: Path) -> Iterator[str]:
-    return (path.name for path in source.glob("Makefile*") if path.is_file())
 
 
 def _digest(place: Path) -> str:

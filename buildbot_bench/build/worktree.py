@@ -11,6 +11,7 @@ from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError, UsageError
 from buildbot_bench.core.legible import quoted
+from buildbot_bench.programs import answer_of
 
 # git 2.39 never ends a commit-graph with a date beyond 64 bits and a grandchild of its commit, and
 # whoever may push can write such a date. By default a power cut leaves objects empty that no later
@@ -28,7 +29,13 @@ def check_out(mirror: Path, repository: str, sha: str, place: Path) -> None:
     place.mkdir(parents=True, exist_ok=True)
     with _alone(mirror):
         _remove_locks(mirror)
-        _fetch_if_missing(mirror, repository, sha)
+        if mirror.exists() and not _answers(mirror, f"--git-dir={mirror}", "rev-parse"):
+            # A power cut soon after it was cloned: git does not wait until HEAD is on the disk.
+            shutil.rmtree(mirror)
+        if not mirror.exists():
+            _git(mirror.parent, "clone", "--quiet", "--mirror", "--", repository, str(mirror))
+        if not _answers(mirror, "cat-file", "-e", f"{sha}^{{commit}}"):
+            _git(mirror, "fetch", "--quiet", "--force", "--", repository, "+refs/*:refs/*")
         if (place / ".git").is_file() and not _answers(place, "rev-parse"):
             shutil.rmtree(place)  # a worktree of a mirror that is gone
             place.mkdir()
@@ -37,9 +44,9 @@ def check_out(mirror: Path, repository: str, sha: str, place: Path) -> None:
                 raise InfraError(f"{place} is in the way", hint="it is no worktree: remove it")
             _git(mirror, "worktree", "prune")
             _git(mirror, "worktree", "add", "--quiet", "--force", "--detach", str(place), sha)
-    own = _output(place, "rev-parse", "--path-format=absolute", "--git-dir")
-    if own is not None:
-        _remove_locks(Path(own.strip()))
+    own = _run(place, "rev-parse", "--path-format=absolute", "--git-dir")
+    if not own.returncode:
+        _remove_locks(Path(own.stdout.strip()))
     _git(place, "checkout", "--quiet", "--force", "--detach", sha)
     _git(place, "clean", "--quiet", "-ffdx")
 
@@ -59,30 +66,15 @@ def _alone(mirror: Path) -> Iterator[None]:
         yield
 
 
-def _fetch_if_missing(mirror: Path, repository: str, sha: str) -> None:
-    if mirror.exists() and not _answers(mirror, f"--git-dir={mirror}", "rev-parse"):
-        # A power cut soon after it was cloned: git does not wait until HEAD is on the disk.
-        shutil.rmtree(mirror)
-    if not mirror.exists():
-        _git(mirror.parent, "clone", "--quiet", "--mirror", "--", repository, str(mirror))
-    if not _answers(mirror, "cat-file", "-e", f"{sha}^{{commit}}"):
-        _git(mirror, "fetch", "--quiet", "--force", "--", repository, "+refs/*:refs/*")
-
-
 def _is_worktree_of(place: Path, mirror: Path) -> bool:
     if not (place / ".git").is_file():
         return False
-    directory = _output(place, "rev-parse", "--path-format=absolute", "--git-common-dir")
-    return directory is not None and Path(directory.strip()).resolve() == mirror.resolve()
+    done = _run(place, "rev-parse", "--path-format=absolute", "--git-common-dir")
+    return not done.returncode and Path(done.stdout.strip()).resolve() == mirror.resolve()
 
 
 def _answers(directory: Path, *words: str) -> bool:
     return _run(directory, *words).returncode == 0
-
-
-def _output(directory: Path, *words: str) -> str | None:
-    done = _run(directory, *words)
-    return done.stdout if done.returncode == 0 else None
 
 
 def _git(directory: Path, *words: str) -> None:
@@ -92,15 +84,6 @@ def _git(directory: Path, *words: str) -> None:
 
 
 def _run(directory: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    try:
-        return subprocess.run(  # noqa: S603 - a list of words, no shell
-            ["git", "-C", str(directory), *_CONFIG, *words],  # noqa: S607 - git from PATH
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-            stdin=subprocess.DEVNULL,
-            env={**os.environ, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"},
-        )
-    except OSError as error:
-        raise InfraError(f"cannot run git: {error}", hint="install git") from error
+    command = ["git", "-C", str(directory), *_CONFIG, *words]
+    env = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+    return answer_of(command, deadline_s=None, env=env)

@@ -45,11 +45,7 @@ class WorldRequest:
 
 
 def build_world(request: WorldRequest) -> Path:
-    """Build a userland, or find it; return the directory that has its `root`.
-
-    Raises UsageError for no whole FreeBSD tree, InfraError where the builder lacks something or
-    fails, UntestableRevision when libraries or programs do not compile.
-    """
+    """Build a userland, or find it; return the directory that has its `root`."""
     _check(request)
     directories = directories_of(request.source)
     standard = cplusplus_of(request.source)
@@ -67,7 +63,18 @@ def build_world(request: WorldRequest) -> Path:
         *_words(request.source),
         *directories,
     )
-    journal = _journal(request)
+    request.worlds.mkdir(parents=True, exist_ok=True)
+    journal = Journal(
+        log=request.worlds / "bench-build.log",
+        out=sys.stdout,
+        source=request.source,
+        configuration=request.source / "none",
+        about=lambda: _noted(request.worlds / _FILES_NOTED, _FILES),
+        compiled=_noted(request.worlds / _COMPILED, 0),
+        verbose=request.verbose,
+    )
+    of = f"{len(LIBRARIES)} libraries and {len(directories)} directories of {request.source}"
+    journal.say(f"{of}: some 20 min of two quiet cores, unless kept")
 
     def build(made: Toolchain) -> None:
         try:
@@ -119,25 +126,7 @@ def _check(request: WorldRequest) -> None:
     check(request.worlds, request.least_free_mb, say=say)
 
 
-def _journal(request: WorldRequest) -> Journal:
-    request.worlds.mkdir(parents=True, exist_ok=True)
-    journal = Journal(
-        log=request.worlds / "bench-build.log",
-        out=sys.stdout,
-        source=request.source,
-        configuration=request.source / "none",
-        about=lambda: _noted(request.worlds / _FILES_NOTED, _FILES),
-        compiled=_noted(request.worlds / _COMPILED, 0),
-        verbose=request.verbose,
-    )
-    programs = len(directories_of(request.source))
-    of = f"{len(LIBRARIES)} libraries and {programs} directories of {request.source}"
-    journal.say(f"{of}: some 20 min of two quiet cores, unless kept")
-    return journal
-
-
 def _words(source: Path) -> tuple[str, ...]:
-    """What make is given each time."""
     return (
         "TARGET=amd64",
         "TARGET_ARCH=amd64",
@@ -186,11 +175,7 @@ def world_commands(
 
 
 def _complete(made: Toolchain) -> None:
-    """Add libraries and pkt-gen, which the tree does not install, and see that the root is whole.
-
-    Raises:
-        UntestableRevision: The tree installs something that a lab's machine needs elsewhere.
-    """
+    """Add libraries and pkt-gen, which the tree does not install; see that the root is whole."""
     for directory in ("lib", "usr/lib"):
         target = made.root / directory
         target.mkdir(parents=True, exist_ok=True)

@@ -1,12 +1,4 @@
-"""Sections of an ELF file, and the index of a FreeBSD kernel's modules made from them.
-
-The builder and the lab keep to the standard library, which rules out pyelftools: 0.33 finds the
-same sections in 397 shared objects, in ten times the time.
-
-kldxref(8) writes it where FreeBSD builds itself; elsewhere that program is not built. It is version
-1 of the format of sys/linker.h, with which file declares a module and its versions, for relocatable
-files of 64 bits; devmatch(8)'s part is left out.
-"""
+"""Sections of an ELF file, and the index of a FreeBSD kernel's modules made from them."""
 
 import struct
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,11 +6,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 MAGIC = b"\x7fELF"
-SYMBOLS, NOTES, NOBITS = 2, 7, 8  # kinds of sections; the last takes no room in the file
-NO_TYPE, FUNCTION, FILE = 0, 2, 4  # kinds of symbols
+_SYMBOLS, NOTES, NOBITS = 2, 7, 8  # kinds of sections; the last takes no room in the file
+NO_TYPE, FUNCTION, _FILE = 0, 2, 4  # kinds of symbols
 WRITABLE, ALLOCATED, EXECUTABLE = 1, 2, 4  # flags: written to, in memory when it runs; instructions
 
-_LONGEST_NAME = 256
+_LONGEST_NAME = 256  # bytes; a longer one is empty
 _MOST_CLAIMED = 2  # times the file's size
 _MOST_BYTES = 1 << 53  # what JSON's readers count exactly; no kernel has a thousandth of it
 # Where the header has e_shoff, e_shentsize, e_shnum and e_shstrndx; and a section's header: name,
@@ -105,26 +97,27 @@ def source_names(data: bytes) -> frozenset[str]:
 
     They are its symbols of the kind STT_FILE; none for a program that was stripped.
     """
-    found = sections(data)
-    names: set[bytes] = set()
+    names = {name for name, kind, _, _ in symbols(data, sections(data)) if kind == _FILE}
+    return frozenset(name.rpartition("/")[2] for name in names)
+
+
+def symbols(data: bytes, found: Sequence[Section]) -> Iterator[tuple[str, int, int, int]]:
+    """Each symbol's name, kind, section and value, of all tables of a file with these sections."""
     for table in found:
-        if table.kind == SYMBOLS and table.link < len(found):
-            texts = data[found[table.link].span]
-            starts = [start for start, kind, _, _ in symbols(data, table) if kind == FILE]
-            names.update(texts[at : texts.find(b"\0", at, at + _LONGEST_NAME)] for at in starts)
-    return frozenset(name.rpartition(b"/")[2].decode(errors="replace") for name in names)
+        if table.kind != _SYMBOLS or table.link >= len(found):
+            continue
+        texts, entries = data[found[table.link].span], data[table.span]
+        layout = struct.Struct(_ORDER[data[5]] + _SYMBOL[data[4]])
+        for entry in layout.iter_unpack(entries[: len(entries) // layout.size * layout.size]):
+            if data[4] == 1:
+                name, value, _, info, _, section = entry
+            else:
+                name, info, _, section, value, _ = entry
+            yield _text_at(texts, name).decode(errors="replace"), info & 0xF, section, value
 
 
-def symbols(data: bytes, table: Section) -> Iterator[tuple[int, int, int, int]]:
-    """Where each symbol's name begins among the texts, its kind, its section and its value."""
-    layout = struct.Struct(_ORDER[data[5]] + _SYMBOL[data[4]])
-    entries = data[table.span]
-    for entry in layout.iter_unpack(entries[: len(entries) // layout.size * layout.size]):
-        if data[4] == 1:
-            name, value, _, info, _, section = entry
-        else:
-            name, info, _, section, value, _ = entry
-        yield name, info & 0xF, section, value
+def _text_at(data: bytes, start: int) -> bytes:
+    return data[start : max(data.find(b"\0", start, start + _LONGEST_NAME), start)]
 
 
 def _sections(data: bytes) -> Iterator[Section]:
@@ -135,10 +128,8 @@ def _sections(data: bytes) -> Iterator[Section]:
     headers = [struct.unpack_from(order + layout, data, table + i * size) for i in range(count)]
     names = headers[names_at][4] if headers else 0
     for name, kind, flags, address, offset, length, link in headers:
-        start = names + name
-        end = data.find(b"\0", start, start + _LONGEST_NAME)
         yield Section(
-            name=data[start : max(end, start)],
+            name=_text_at(data, names + name),
             kind=kind,
             flags=flags,
             address=address,
@@ -148,6 +139,8 @@ def _sections(data: bytes) -> Iterator[Section]:
         )
 
 
+# What kldxref(8) writes where FreeBSD builds itself: version 1 of the format of sys/linker.h, for
+# relocatable files of 64 bits, without devmatch(8)'s part.
 NAME = "linker.hints"
 _FORMAT = 1
 _MODULE, _VERSION = 2, 3  # kinds of metadata: MDT_MODULE, MDT_VERSION of sys/module.h
@@ -198,7 +191,8 @@ def _declared(data: bytes) -> Iterator[tuple[int, bytes, int]]:
             section, start = pointers[number, offset]
             _, kind, _, _ = _METADATA.unpack_from(data, found[section].offset + start)
             if kind in {_MODULE, _VERSION}:
-                name = _string(data, found, pointers[section, start + 16])
+                named, place = pointers[section, start + 16]
+                name = _text_at(data, found[named].offset + place)
                 of, at = pointers[section, start + 8]
                 (version,) = struct.unpack_from("<i", data, found[of].offset + at)
                 yield kind, name, version if kind == _VERSION else 0
@@ -206,8 +200,7 @@ def _declared(data: bytes) -> Iterator[tuple[int, bytes, int]]:
 
 def _pointers(data: bytes, found: Sequence[Section]) -> Iterator[tuple[_Place, _Place]]:
     """Where each pointer is, and where it will lead to when the module is loaded."""
-    tables = (section for section in found if section.name == b".symtab")
-    places = [to[2:] for table in tables for to in symbols(data, table)]
+    places = [to[2:] for to in symbols(data, found)]
     numbers = {section.name: number for number, section in enumerate(found)}
     for section in found:
         if section.name.startswith(b".rela") and section.name[5:] in numbers:
@@ -219,17 +212,9 @@ def _pointers(data: bytes, found: Sequence[Section]) -> Iterator[tuple[_Place, _
                     yield (number, offset), (to, value + addend)
 
 
-def _string(data: bytes, found: Sequence[Section], place: _Place) -> bytes:
-    start = found[place[0]].offset + place[1]
-    end = data.find(b"\0", start, start + _LONGEST + 1)
-    return data[start : max(end, start)]
-
-
 def _text(text: bytes) -> bytes:
-    """A byte for the length, and the characters."""
     return struct.pack("B", min(len(text), _LONGEST)) + text[:_LONGEST]
 
 
 def _aligned(record: bytes) -> bytes:
-    """Padded to where an integer may begin."""
     return record + bytes(-len(record) % 4)

@@ -1,11 +1,4 @@
-"""JSON and JSON Schema of frozen dataclasses, written by their annotations.
-
-The JSON of a record has its fields, by their names, and the properties marked `@in_json`. Enums
-are their values, tuples arrays, mappings objects. JSON has neither infinity nor NaN: null stands
-for them, and a field where they may be is annotated `Figure`. Members of a sum type are separated
-by a field of type Literal. Bytes are in base64. A field that is called as a keyword of Python has
-an underscore behind its name, which its key has not.
-"""
+"""JSON and JSON Schema of frozen dataclasses, written by their annotations."""
 
 import base64
 import inspect
@@ -60,7 +53,11 @@ def in_json(getter: _Getter) -> _Getter:
 
 
 def to_json(record: Any) -> Json:
-    """A dataclass as plain JSON types."""
+    """A dataclass as plain JSON types: fields, and properties marked `@in_json`, by their names.
+
+    Null stands for infinity and NaN, base64 for bytes; a keyword of Python loses its underscore.
+    Raises TypeError for a value that is neither a record, an enum, a collection nor a scalar.
+    """
     types = json_types(record.__class__)
     return {name.rstrip("_"): _encoded(getattr(record, name)) for name in types}
 
@@ -140,14 +137,20 @@ def _described(hint: Any, parts: dict[type, Json]) -> Json:
         _check_distinguishable([one for one in arguments if is_dataclass(one)])
         return {"anyOf": [_described(one, parts) for one in arguments]}
     if origin is tuple:
-        return _array(arguments, parts)
+        if arguments[-1] is Ellipsis:
+            return {"type": "array", "items": _described(arguments[0], parts)}
+        return {
+            "type": "array",
+            "prefixItems": [_described(member, parts) for member in arguments],
+            "minItems": len(arguments),
+            "maxItems": len(arguments),
+        }
     if isinstance(origin, type) and issubclass(origin, Mapping):
         return {"type": "object", "additionalProperties": _described(arguments[1], parts)}
     return {"enum": list(arguments)} if origin is Literal else _plain(hint, parts)
 
 
 def _plain(hint: Any, parts: dict[type, Json]) -> Json:
-    """A type without parameters."""
     if hint in _SCALARS:
         return {"type": _SCALARS[hint]}
     if isinstance(hint, type) and issubclass(hint, Enum):
@@ -165,17 +168,6 @@ def _ruled(described: Json, rule: Rule) -> Json:
     bounds = {least: rule.minimum, most: rule.maximum}
     ruled = described | {name: bound for name, bound in bounds.items() if bound is not None}
     return {"anyOf": [ruled, {"type": "null"}]} if rule.undefined else ruled
-
-
-def _array(members: tuple[Any, ...], parts: dict[type, Json]) -> Json:
-    if members[-1] is Ellipsis:
-        return {"type": "array", "items": _described(members[0], parts)}
-    return {
-        "type": "array",
-        "prefixItems": [_described(member, parts) for member in members],
-        "minItems": len(members),
-        "maxItems": len(members),
-    }
 
 
 def _check_distinguishable(members: list[Any]) -> None:

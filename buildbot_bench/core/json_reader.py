@@ -3,6 +3,7 @@
 import base64
 import math
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from enum import Enum
 from functools import cache, partial
@@ -17,7 +18,6 @@ _WANTED = {
     bool: "be true or false",
     int: "be a whole number",
     float: "be a number",
-    tuple[str, ...]: "be a list of names",
 }
 
 
@@ -48,7 +48,11 @@ class MissingKeyError(UnreadableError):
 
 
 class _MisfitError(ValueError):
-    """A value of another type, or against a rule."""
+    """A value of another type, or against a rule: what it must do."""
+
+    def __init__(self, wanted: str, hint: str = "") -> None:
+        super().__init__(wanted)
+        self.wanted, self.hint = wanted, hint
 
 
 def from_json(kind: type[Record], raw: Any) -> Record:
@@ -68,15 +72,13 @@ def from_json(kind: type[Record], raw: Any) -> Record:
             raise MissingKeyError(key)
         try:
             found[name] = _reader(hint)(value)
-        except _MisfitError:
-            told = next((one.hint for one in _told(hint) if isinstance(one, Rule)), "")
-            raise UnreadableError(key, _wanted(hint), value, hint=told) from None
+        except _MisfitError as misfit:
+            raise UnreadableError(key, misfit.wanted, value, hint=misfit.hint) from None
     return kind(**found)
 
 
 @cache
 def _fields(kind: type) -> list[tuple[str, Any, bool]]:
-    """The name and type of each field, and whether it has no default."""
     hints = get_type_hints(kind, include_extras=True)
     return [
         (one.name, hints[one.name], one.default is MISSING and one.default_factory is MISSING)
@@ -89,13 +91,13 @@ def _reader(hint: Any) -> Callable[[Any], Any]:
     """What reads a value of a type: made once, as thousands of stored records are read by it."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        told, inner = arguments[1], _reader(arguments[0])
-        return lambda value: _checked(told, inner(value))
+        return partial(_checked, arguments[1], arguments[0], _reader(arguments[0]))
     if origin in {Union, UnionType}:
-        member = _reader(_without_none(arguments))
+        (member,) = (_reader(one) for one in arguments if one is not NoneType)
         return lambda value: None if value is None else member(value)
     if origin is tuple:
-        return partial(_tuple, arguments)
+        wanted = "be a list of names" if hint == tuple[str, ...] else "be a list"
+        return partial(_tuple, arguments, wanted)
     if origin is not None and issubclass(origin, Mapping):
         return partial(_mapping, _reader(arguments[1]))
     if isinstance(hint, type) and is_dataclass(hint):
@@ -103,83 +105,62 @@ def _reader(hint: Any) -> Callable[[Any], Any]:
     return (lambda value: value) if hint is Any else partial(_scalar, hint)
 
 
-def _tuple(kinds: tuple[Any, ...], value: Any) -> tuple[Any, ...]:
+def _tuple(kinds: tuple[Any, ...], wanted: str, value: Any) -> tuple[Any, ...]:
     if not isinstance(value, list):
-        raise _MisfitError
+        raise _MisfitError(wanted)
     if kinds[-1] is Ellipsis:
-        return tuple(map(_reader(kinds[0]), value))
+        kinds = (kinds[0],) * len(value)
     if len(kinds) != len(value):
-        raise _MisfitError
-    return tuple(_reader(kind)(one) for kind, one in zip(kinds, value, strict=True))
+        raise _MisfitError(wanted)
+    try:
+        return tuple(_reader(kind)(one) for kind, one in zip(kinds, value, strict=True))
+    except _MisfitError:
+        raise _MisfitError(wanted) from None
 
 
 def _mapping(reader: Callable[[Any], Any], value: Any) -> dict[str, Any]:
-    if not isinstance(value, Mapping):
-        raise _MisfitError
-    return {str(name): reader(one) for name, one in value.items()}
+    try:
+        return {str(name): reader(one) for name, one in value.items()}
+    except (AttributeError, _MisfitError):
+        raise _MisfitError("hold texts by name") from None
 
 
-def _checked(told: Rule | Cleaned, value: Any) -> Any:
+def _checked(told: Rule | Cleaned, kind: Any, reader: Callable[[Any], Any], value: Any) -> Any:
     """A value that keeps to a rule, or a text made fit to be shown."""
     if isinstance(told, Cleaned):
-        return told.by(value)
-    number = value if isinstance(value, int | float) else len(value)
+        return told.by(reader(value))
     least = -math.inf if told.minimum is None else told.minimum
     most = math.inf if told.maximum is None else told.maximum
-    if not (least < number < most if told.open else least <= number <= most):
-        raise _MisfitError
-    return value
+    wanted = _WANTED[str]
+    try:
+        read = reader(value)
+    except _MisfitError as misfit:
+        wanted = misfit.wanted
+    else:
+        number = read if isinstance(read, int | float) else len(read)
+        if least < number < most if told.open else least <= number <= most:
+            return read
+    if told.open:
+        wanted = f"lie between {told.minimum} and {told.maximum}"
+    elif kind in {int, float}:
+        wanted = f"lie in {told.minimum}..{'' if told.maximum is None else told.maximum}"
+    elif kind is not str:
+        wanted = f"hold at most {told.maximum} files in base64"
+    raise _MisfitError(wanted, told.hint)
 
 
 def _scalar(hint: Any, value: Any) -> Any:
-    """A value without parts."""
-    try:
+    is_enum = isinstance(hint, type) and issubclass(hint, Enum)
+    with suppress(ValueError, OverflowError):
         if hint is float and isinstance(value, int | float) and not isinstance(value, bool):
             if math.isfinite(number := float(value)):
                 return number
         elif hint is bytes and isinstance(value, str):
             return base64.b64decode(value, validate=True)
-        elif isinstance(hint, type) and issubclass(hint, Enum):
+        elif is_enum:
             return hint(value)
         elif hint in {str, bool, int} and type(value) is hint:
             return value
-    except (ValueError, OverflowError) as error:
-        raise _MisfitError from error
-    raise _MisfitError
-
-
-def _wanted(hint: Any) -> str:
-    """What a value of a type must do."""
-    origin, arguments = get_origin(hint), get_args(hint)
-    if origin is Annotated:
-        return _ruled(arguments[1], arguments[0]) or _wanted(arguments[0])
-    if origin in {Union, UnionType}:
-        return _wanted(_without_none(arguments))
-    if isinstance(hint, type) and issubclass(hint, Enum):
-        return f"be one of {', '.join(str(one.value) for one in hint)}"
-    if origin is not None and issubclass(origin, Mapping):
-        return "hold texts by name"
-    return _WANTED.get(hint, "be a list" if origin is tuple else "be an object")
-
-
-def _ruled(told: Rule | Cleaned, hint: Any) -> str:
-    if isinstance(told, Cleaned) or hint is str:
-        return ""
-    if told.open:
-        return f"lie between {told.minimum} and {told.maximum}"
-    if hint not in {int, float}:
-        return f"hold at most {told.maximum} files in base64"
-    return f"lie in {told.minimum}..{'' if told.maximum is None else told.maximum}"
-
-
-def _told(hint: Any) -> list[Any]:
-    """What annotates a type, or one that may be null."""
-    if get_origin(hint) in {Union, UnionType}:
-        hint = _without_none(get_args(hint))
-    return list(get_args(hint)[1:]) if get_origin(hint) is Annotated else []
-
-
-def _without_none(arguments: tuple[Any, ...]) -> Any:
-    """The only type that a value has where it is not null."""
-    (kind,) = (one for one in arguments if one is not NoneType)
-    return kind
+    if is_enum:
+        raise _MisfitError(f"be one of {', '.join(str(one.value) for one in hint)}")
+    raise _MisfitError(_WANTED.get(hint, "be an object"))

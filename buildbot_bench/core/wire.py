@@ -1,8 +1,4 @@
-"""The JSON lines that a lab job prints, one for each event.
-
-A job is one request for iterations of one kernel on one testbed and workload. A reader that
-attaches again gets all events from the start, and must recognize iterations that it already has.
-"""
+"""The JSON lines that a lab job prints, one for each event."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -168,11 +164,7 @@ def parse_event(line: str) -> Event:
 
 
 def _metric(told: dict[str, Any]) -> Metric:
-    """A metric of bounded size, no matter what a lab says.
-
-    Raises:
-        ValueError: It is none.
-    """
+    """A metric of bounded size, no matter what a lab says."""
     metric = Metric(**{**told, "noise": NoiseClass(told["noise"])})
     texts = [
         isinstance(text, str) and 0 < len(text) <= _LONGEST for text in (metric.name, metric.unit)

@@ -15,13 +15,7 @@ import sqlalchemy as sa
 
 from buildbot_bench.core.errors import InfraError, UsageError
 from buildbot_bench.core.legible import one_line
-from buildbot_bench.demo.on_disk import (
-    DATABASE,
-    FORMAT,
-    WORKFLOW,
-    BackupManifest,
-    artefact_files,
-)
+from buildbot_bench.demo.on_disk import DATABASE, FORMAT, WORKFLOW, BackupManifest, artefact_files
 from buildbot_bench.demo.place import FarmPlace
 from buildbot_bench.demo.processes import running
 from buildbot_bench.lab.files import sha256
@@ -84,7 +78,6 @@ def make_backup(place: FarmPlace, target: Path, *, artefacts: bool, testbeds: Pa
 
 
 def _settings(place: FarmPlace, testbeds: Path | None) -> Iterator[tuple[str, Path]]:
-    """What a farm is set up by, each with its name in the backup."""
     if not place.workflow.is_file():
         raise UsageError(f"there is no {place.workflow}", hint="name it by --workflow FILE")
     yield "bench.yml", place.workflow
@@ -101,7 +94,6 @@ def _settings(place: FarmPlace, testbeds: Path | None) -> Iterator[tuple[str, Pa
 
 
 def _master_cfg(master: Path) -> Path | None:
-    """The configuration that the master's buildbot.tac names."""
     with suppress(OSError):
         if found := _CONFIGFILE.search((master / "buildbot.tac").read_text(encoding="utf-8")):
             path = master / found[1]
@@ -184,7 +176,10 @@ def _make(manifest: BackupManifest, backup: Path, directory: Path, url: sa.URL) 
         for name in manifest.files:
             if name not in {DATABASE, f"secrets/{SESSION_KEY}"}:  # earlier backups have the key
                 of_master = name.startswith(("secrets/", "artefacts/"))
-                _put_back(backup / name, (partial / "master" if of_master else partial) / name)
+                target = (partial / "master" if of_master else partial) / name
+                target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                target.touch(mode=0o600)
+                shutil.copyfile(backup / name, target)
         # Last, since all else goes with its directory.
         place = _within(url, directory, partial)
         load_database(backup / DATABASE, place, manifest.tables)
@@ -213,7 +208,6 @@ def _day(at_s: float) -> str:
 
 
 def _must_be_free(directory: Path) -> None:
-    """See that a directory is empty, and nothing runs there."""
     if not directory.exists():
         return
     if not directory.is_dir() or os.path.ismount(directory):
@@ -237,9 +231,3 @@ def _drop_missing(master: Path, url: sa.URL) -> int:
             release_artefact(conn, digest)
             forget_artefact(conn, digest)
     return len(missing)
-
-
-def _put_back(source: Path, target: Path) -> None:
-    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    target.touch(mode=0o600)
-    shutil.copyfile(source, target)

@@ -1,6 +1,7 @@
 """`bench-farm certificates`: make the farm's own authority and its master's certificate."""
 
 import os
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
@@ -18,6 +19,7 @@ AUTHORITY, MASTER, TRUST = "authority", "master", "trust"
 # Chosen: machines outlive certificates, and nobody is told before one is over but by `openssl`.
 AUTHORITY_DAYS, MASTER_DAYS = 20 * 365, 5 * 365
 _CLOCK_SKEW = timedelta(days=1)
+_HOST = re.compile(r"(?=.{1,253}$)([A-Za-z0-9][A-Za-z0-9-]{0,62}(\.(?!$)|$))+")
 _NAME_BYTES = 64  # of a common name, by X.509
 
 
@@ -59,21 +61,14 @@ def _general_name(host: str) -> x509.GeneralName:
         return x509.IPAddress(ip_address(host))
     except ValueError:
         pass
-    labels = host.split(".")
-    if len(host) > 253 or not all(_is_label(label) for label in labels):
+    if not _HOST.fullmatch(host):
         raise UsageError(f"{quoted(host)} is no name of a machine", hint="e.g. bench.example.org")
     return x509.DNSName(host)
-
-
-def _is_label(label: str) -> bool:
-    has_letters_and_digits = label.replace("-", "").isalnum() and label.isascii()
-    return has_letters_and_digits and len(label) < 64 and not label.startswith("-")
 
 
 def _authority(
     directory: Path, begins: datetime
 ) -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:
-    """The one that is there, or a new one."""
     key_file, file = directory / f"{AUTHORITY}.key", directory / f"{AUTHORITY}.pem"
     if key_file.exists() != file.exists():
         lacking = file if key_file.exists() else key_file
@@ -134,7 +129,6 @@ def _write_pair(
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Write a file for its owner alone, whole or not at all."""
     partial = path.with_name(f".{path.name}.part")
     partial.unlink(missing_ok=True)
     with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:

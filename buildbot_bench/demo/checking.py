@@ -107,14 +107,9 @@ def _watched(workflow: Workflow) -> str:
 
 
 def _built(workflow: Workflow) -> str:
-    """Which job builds where and, of several repositories, what."""
     builds = []
     for job in workflow.build_jobs:
         built = [one.name for one in workflow.watches if workflow.build_job_of(one.key) == job]
         what = f" {', '.join(built)}" if any(built) else ""
-        builds.append(f"{job.name} builds{what} on {_or(job.runs_on)}")
+        builds.append(f"{job.name} builds{what} on {' or '.join(job.runs_on)}")
     return "; ".join(builds)
-
-
-def _or(names: Iterable[str]) -> str:
-    return " or ".join(names)

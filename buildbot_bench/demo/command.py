@@ -104,7 +104,6 @@ def _add_copies(commands: Any) -> None:
 
 
 def _add_place(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say which farm is meant."""
     parser.add_argument(
         "--dir",
         type=a_path,

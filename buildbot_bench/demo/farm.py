@@ -76,7 +76,10 @@ class LocalFarm:
         keep = master / "secrets"
         keep.mkdir(mode=0o700, parents=True, exist_ok=True)
         for secret in (*(f"{name}.pass" for name in self.workers), f"{USER}.login", SESSION_KEY):
-            _write_secret(keep / secret)
+            path = keep / secret
+            if not path.exists():
+                path.touch(mode=0o600)
+                path.write_text(secrets.token_urlsafe(32) + "\n")
         for name in self.workers:
             home = self.plan.directory / name
             home.mkdir(exist_ok=True)
@@ -193,9 +196,3 @@ def _tool(name: str) -> str:
             f"there is no {beside}", hint="install it: pip install 'buildbot-bench[demo]'"
         )
     return found
-
-
-def _write_secret(path: Path) -> None:
-    if not path.exists():
-        path.touch(mode=0o600)
-        path.write_text(secrets.token_urlsafe(32) + "\n")

@@ -161,10 +161,7 @@ def _change(name: str, text: str) -> Change:
 def patched_commits(
     sources: str, first: Change, changes: Iterable[Change]
 ) -> Iterator[GeneratedCommit]:
-    """Make a commit of the files in demo/SOURCES, then one of each change.
-
-    A patch that does not fit raises CalledProcessError.
-    """
+    """Make a commit of the files in demo/SOURCES, then one of each change."""
     files = source_files(sources)
     yield _commit(first, files)
     with tempfile.TemporaryDirectory() as name:
@@ -185,7 +182,6 @@ def source_files(sources: str) -> dict[str, str]:
 
 
 def _apply(tree: Path, patch: str) -> list[str]:
-    """Apply a patch; return the paths that it changes."""
     counts = git(tree, "apply", "--apply", "--numstat", "-", given=patch)
     return [line.split("\t")[2] for line in counts.splitlines()]
 

@@ -3,16 +3,18 @@
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 from buildbot_bench.archives.contents import contents_apart
 from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageError
+from buildbot_bench.core.json_model import Rule
+from buildbot_bench.core.json_reader import MissingKeyError, UnreadableError, from_json
 from buildbot_bench.core.legible import one_line, quoted
 from buildbot_bench.core.wire import Measured
 from buildbot_bench.demo.processes import running
@@ -38,16 +40,6 @@ _LATEST_S = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
 _DAMAGED = "take another backup: this one is damaged"
 _LARGEST = 64 * 1024**2  # of a manifest: a name and a digest for each of 400,000 kernels
 
-# What each field may be.
-_RIGHT: dict[str, Callable[[Any], bool]] = {
-    "format": lambda said: said == FORMAT,
-    "release": lambda said: isinstance(said, str),
-    "tables": lambda said: isinstance(said, str),
-    "database": lambda said: isinstance(said, str),
-    "made_at_s": lambda said: type(said) in {int, float} and 0 <= said <= _LATEST_S,
-    "files": lambda said: isinstance(said, dict),
-}
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BackupManifest:
@@ -57,12 +49,12 @@ class BackupManifest:
     seconds since the epoch.
     """
 
-    format: int
+    format: Annotated[int, Rule(minimum=FORMAT)]
     release: str
     tables: str
     database: str
-    made_at_s: float
-    files: Mapping[str, str]
+    made_at_s: Annotated[float, Rule(minimum=0, maximum=_LATEST_S)]
+    files: Mapping[str, Any]
 
     def write(self, directory: Path) -> None:
         """Keep it beside the files, which must be there."""
@@ -97,16 +89,15 @@ class BackupManifest:
                 f" {one_line(str(said.get('release')), columns=20)}",
                 hint="install that release, or a later one, and restore with it",
             )
-        wanted = {field.name for field in fields(cls)}
-        if said.keys() != wanted:
-            odd = min(said.keys() ^ wanted)
-            word = "lacks" if odd in wanted else "has"
-            raise UsageError(f"{path} {word} {quoted(odd)}", hint=_DAMAGED)
-        for name, is_right in _RIGHT.items():
-            if not is_right(said[name]):
-                value = quoted(said[name], columns=_SHOWN)
-                raise UsageError(f"{path} has {value} as its {name}", hint=_DAMAGED)
-        manifest = cls(**said)
+        if odd := said.keys() - {field.name for field in fields(cls)}:
+            raise UsageError(f"{path} has {quoted(min(odd))}", hint=_DAMAGED)
+        try:
+            manifest = from_json(cls, said)
+        except MissingKeyError as error:
+            raise UsageError(f"{path} lacks {quoted(error.key)}", hint=_DAMAGED) from error
+        except UnreadableError as error:
+            value = quoted(error.value, columns=_SHOWN)
+            raise UsageError(f"{path} has {value} as its {error.key}", hint=_DAMAGED) from error
         for name, digest in manifest.files.items():
             if not (_KNOWN.fullmatch(name) and isinstance(digest, str) and _SHA.fullmatch(digest)):
                 raise UsageError(

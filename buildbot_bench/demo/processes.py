@@ -14,6 +14,7 @@ from buildbot_bench.core.errors import InfraError, UsageError
 from buildbot_bench.lab.job import Job, send_signal, wait_while
 from buildbot_bench.lab.locks import is_locked, try_lock
 from buildbot_bench.plugin.private_files import PRIVATE_UMASK
+from buildbot_bench.programs import output_of
 
 NOTE = ".running"
 """A child's note beside its log is locked as long as the child lives, and has its number."""
@@ -151,7 +152,11 @@ def end_all(directory: Path, *, grace_s: float = STOP_GRACE_S) -> None:
         send_signal(os.kill, child.pid, signal.SIGTERM)
     wait_while(lambda: bool(running(directory)), grace_s)
     for child in found:
-        _kill_session(child.pid)
+        # Kill a leader that we know was alive just now, and the process groups of its session
+        for pid in _processes():
+            with suppress(ProcessLookupError, PermissionError):
+                if os.getsid(pid) == child.pid:
+                    os.kill(pid, signal.SIGKILL)
     wait_while(lambda: bool(running(directory)), _KILLED_S)
     for job in _jobs(directory):
         job.end_runner()
@@ -170,25 +175,11 @@ def _number_in(note: Path) -> int:
     return int(text) if text.isdecimal() and is_locked(note) else 0
 
 
-def _kill_session(leader: int) -> None:
-    """Kill a leader that we know was alive just now, and the process groups of its session."""
-    for pid in _processes():
-        with suppress(ProcessLookupError, PermissionError):
-            if os.getsid(pid) == leader:
-                os.kill(pid, signal.SIGKILL)
-
-
 def _processes() -> list[int]:
     """All processes of this machine, asked of the system without ps(1) where that goes."""
     if numbers := [int(path.name) for path in Path("/proc").glob("[0-9]*")]:
         return numbers
-    listing = subprocess.run(
-        ["ps", "-A", "-o", "pid="],  # noqa: S607 - wherever the system has it
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return [int(line) for line in listing.stdout.split()]
+    return [int(line) for line in output_of(["ps", "-A", "-o", "pid="]).split()]
 
 
 def _jobs(directory: Path) -> list[Job]:

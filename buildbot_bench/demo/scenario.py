@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from email import message_from_bytes, policy
-from email.message import EmailMessage
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -19,12 +18,7 @@ import httpx
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.core.legible import one_line
 from buildbot_bench.demo.farm import FarmPlan, LocalFarm
-from buildbot_bench.demo.generated_history import (
-    LABELS,
-    PLANTABLE,
-    make_embedded_history,
-    publish,
-)
+from buildbot_bench.demo.generated_history import LABELS, PLANTABLE, make_embedded_history, publish
 from buildbot_bench.demo.processes import Child, answers, must_be_free, wait_until
 from buildbot_bench.demo.watching import clear, watched
 from buildbot_bench.shipped import shipped
@@ -48,10 +42,7 @@ class Planted:
 
 
 def run_demo(*, planted: Planted, expected: str, www_port: int, pb_port: int) -> int:
-    """Run the demonstration in .farm; 0 when the mail names the culprit.
-
-    Raises InfraError when the farm does not get that far.
-    """
+    """Run the demonstration in .farm; 0 when the mail names the culprit."""
     started = time.monotonic()
     directory = DIRECTORY.resolve()
     mails, home = directory / "mails", directory / "demo"
@@ -63,7 +54,6 @@ def run_demo(*, planted: Planted, expected: str, www_port: int, pb_port: int) ->
 
 
 def _run(farm: LocalFarm, mails: Path, planted: Planted, started: float) -> None:
-    """Publish the history, keep the farm, and wait for the mail."""
     home, workflow = farm.plan.directory, farm.plan.workflow
     source = home / SOURCE
     _say(started, f"generating the kernel's history, {LABELS[0]} to {LABELS[-1]}")
@@ -95,7 +85,6 @@ def _run(farm: LocalFarm, mails: Path, planted: Planted, started: float) -> None
 
 
 def _workflow(change: str) -> str:
-    """The shipped bench.yml, with the workload that a planted change is seen by."""
     text = shipped("bench.yml").read_text("utf-8")
     text = _REPOSITORY.sub(f"repository: {SOURCE}", text)
     return _WORKLOADS.sub(f"workload: [{PLANTABLE[change]}]", text)
@@ -114,7 +103,6 @@ def _farm(directory: Path, www_port: int, pb_port: int) -> LocalFarm:
 
 
 def _watch(farm: LocalFarm, onlooker: Onlooker, done: Callable[[], bool], timeout_s: float) -> None:
-    """Show what the farm does until something is done."""
     deadline = time.monotonic() + timeout_s
     while not done():
         onlooker.look()
@@ -133,23 +121,15 @@ def _verdict(mails: Path, expected: str, started: float) -> int:
     mail = message_from_bytes(path.read_bytes(), policy=policy.default)
     subject = str(mail["Subject"]).strip()
     print(f"\n{'=' * 80}\nFrom: {mail['From']}\nTo: {mail['To']}\nSubject: {subject}\n")
-    print(_text(mail))
+    body = mail.get_body(("plain",))
+    print("" if body is None else body.get_content())
     print("=" * 80)
-    if not _names(subject, expected):
+    # About that commit alone, not about a range that begins with it.
+    if not re.match(rf"\[bench\] {re.escape(expected)} \(", subject):
         print(f"The mail should name {expected} and does not: {subject}")
         return 1
     _say(started, f"the mail names {expected}, the commit with the planted change")
     return 0
-
-
-def _names(subject: str, label: str) -> bool:
-    """Whether the subject is about that commit alone, not about a range that begins with it."""
-    return re.match(rf"\[bench\] {re.escape(label)} \(", subject) is not None
-
-
-def _text(mail: EmailMessage) -> str:
-    body = mail.get_body(("plain",))
-    return "" if body is None else str(body.get_content())
 
 
 def _say(started: float, text: str) -> None:
@@ -176,10 +156,13 @@ class Onlooker:
             self.tell(f"probe {probe['probeid']}", _probe_text(probe), indent="  ")
             if probe["state"] == "done" and probe["values"]:
                 self._measured.add(probe["label"])
-        for judgement in reversed(self._get("judgements")):
-            self.tell(f"judgement {judgement['judgementid']}", _judgement_text(judgement))
-        for search in reversed(self._get("searches")):
-            self.tell(f"search {search['searchid']}", _search_text(search))
+        for one in reversed(self._get("judgements")):
+            text = f"verdict on {one['new_sha'][:10]}: {one['state']}: {one['reason']}"
+            self.tell(f"judgement {one['judgementid']}", text)
+        for one in reversed(self._get("searches")):
+            named = f"search {one['searchid']}"
+            ends = f"({one['old']['label']}, {one['new']['label']}]"
+            self.tell(named, f"{named} in {ends}, {one['commits']} commits: {one['state']}")
 
     def _get(self, collection: str) -> list[dict[str, Any]]:
         try:
@@ -208,15 +191,6 @@ def _probe_text(probe: dict[str, Any]) -> str:
         return f"{what}: building"
     done = len(probe["values"])
     return f"{what}: measuring {done}/{probe['iterations']}"
-
-
-def _judgement_text(judgement: dict[str, Any]) -> str:
-    return f"verdict on {judgement['new_sha'][:10]}: {judgement['state']}: {judgement['reason']}"
-
-
-def _search_text(search: dict[str, Any]) -> str:
-    ends = f"({search['old']['label']}, {search['new']['label']}]"
-    return f"search {search['searchid']} in {ends}, {search['commits']} commits: {search['state']}"
 
 
 def sink(mails: Path, *, port: int, log: Path) -> Child:

@@ -1,7 +1,4 @@
-"""A mail server that keeps each mail as a file, for demos and for trying out.
-
-python -m buildbot_bench.demo.smtp_sink --port 2525 --dir mails
-"""
+"""A mail server that keeps each mail as a file, for demos and for trying out."""
 
 import argparse
 import asyncio

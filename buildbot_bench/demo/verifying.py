@@ -1,7 +1,4 @@
-"""`bench-farm verify` and `doctor`: what contradicts itself, and what needs a person.
-
-A farm that runs changes while it is read: only contradictions that two looks show are reported.
-"""
+"""`bench-farm verify` and `doctor`: what contradicts itself, and what needs a person."""
 
 import shutil
 import time
@@ -12,8 +9,6 @@ from dataclasses import asdict, dataclass, replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any
-
-import sqlalchemy as sa
 
 from buildbot_bench.core.condition import Condition, Disk
 from buildbot_bench.core.errors import BenchError
@@ -29,10 +24,7 @@ from buildbot_bench.workflow.model import Workflow
 
 
 def read_condition(place: FarmPlace) -> Condition:
-    """How a farm is; one whose database does not answer is described as far as may be.
-
-    UsageError when the farm's bench.yml is not there, or cannot be understood.
-    """
+    """How a farm is; one whose database does not answer is described as far as may be."""
     workflow = place.read_workflow()
     runs = master_since_s(place.directory, place.master) is not None
     condition = Condition(
@@ -46,7 +38,20 @@ def read_condition(place: FarmPlace) -> Condition:
     )
     try:
         with snapshot(place.db) as conn:
-            return _of_tables(conn, condition, workflow)
+            names = {*workflow.builders, *(one.worker for one in workflow.testbeds.values())}
+            return replace(
+                condition,
+                master_runs=condition.master_runs or health.a_master_lives(conn, condition.now_s),
+                skews=tuple(health.skews(conn)),
+                workers=tuple(health.workers(conn, names)),
+                last_boot_at_s=health.last_boot_at_s(conn),
+                waiting=health.waiting(conn),
+                messages=tuple(health.stuck_messages(conn)),
+                held=tuple(health.held(conn)),
+                standing=tuple(health.standing(conn, condition.now_s)),
+                masters=tuple(health.masters(conn)),
+                broker=health.a_broker_runs(conn),
+            )
     except BenchError as problem:
         then = problem.hint or "see --db and BENCH_DB"
         return replace(condition, database_problem=problem.message, database_next=then)
@@ -63,37 +68,16 @@ def _doubled_numbers(place: FarmPlace, workflow: Workflow) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _of_tables(conn: sa.Connection, condition: Condition, workflow: Workflow) -> Condition:
-    names = {*workflow.builders, *(one.worker for one in workflow.testbeds.values())}
-    return replace(
-        condition,
-        master_runs=condition.master_runs or health.a_master_lives(conn, condition.now_s),
-        skews=tuple(health.skews(conn)),
-        workers=tuple(health.workers(conn, names)),
-        last_boot_at_s=health.last_boot_at_s(conn),
-        waiting=health.waiting(conn),
-        messages=tuple(health.stuck_messages(conn)),
-        held=tuple(health.held(conn)),
-        standing=tuple(health.standing(conn, condition.now_s)),
-        masters=tuple(health.masters(conn)),
-        broker=health.a_broker_runs(conn),
-    )
-
-
 def _disks(place: FarmPlace) -> Iterator[Disk]:
-    """The file systems that the farm's directories lie on, each once."""
     seen: set[int] = set()
-    for path in (place.master, place.master / "artefacts", *place.states, _of_database(place)):
-        if path is None or not path.exists() or path.stat().st_dev in seen:
+    is_file = place.db.get_backend_name() == "sqlite"
+    database = (Path(place.db.database or "").parent,) if is_file else ()
+    for path in (place.master, place.master / "artefacts", *place.states, *database):
+        if not path.exists() or path.stat().st_dev in seen:
             continue
         seen.add(path.stat().st_dev)
         usage = shutil.disk_usage(path)
         yield Disk(path=str(path), free=usage.free, total=usage.total)
-
-
-def _of_database(place: FarmPlace) -> Path | None:
-    is_file = place.db.get_backend_name() == "sqlite"
-    return Path(place.db.database or "").parent if is_file else None
 
 
 # A row follows what it tells of within a transaction; slow machines need a second for it.
@@ -132,11 +116,7 @@ class Verification:
 def verify(
     place: FarmPlace, *, idle: bool, wait: Callable[[float], None] = time.sleep
 ) -> Verification:
-    """Look at a farm; what is only on its way is none. `idle`: nothing may wait or run any more.
-
-    UsageError when a directory, the tables or the workflow are not there; InfraError when the
-    database does not answer, or a file cannot be read.
-    """
+    """Look at a farm; what is only on its way is none. `idle`: nothing may wait or run any more."""
     workflow = place.read_workflow()
     first = _look(place, workflow, idle=idle)
     if not first.violations:
@@ -158,7 +138,13 @@ def _violations(
     place: FarmPlace, workflow: Workflow, checked: Counter[str], *, idle: bool
 ) -> Iterator[Violation]:
     with snapshot(place.db) as conn:
-        moment = _moment(place, conn, idle=idle)
+        since_s = on_disk.master_since_s(place.directory, place.master)
+        moment = Moment(
+            now_s=time.time(),
+            master_since_s=since_s,
+            idle=idle,
+            worked_until_s=worked_until_s(conn) if since_s is None else None,
+        )
         yield from values.check_values(conn)
         yield from values.check_digests(conn)
         yield from values.check_sequences(conn)
@@ -190,13 +176,3 @@ def _violations(
     checked["processes"] = len(running)
     for process in running:
         yield from boots.check_process(process)
-
-
-def _moment(place: FarmPlace, conn: sa.Connection, *, idle: bool) -> Moment:
-    since_s = on_disk.master_since_s(place.directory, place.master)
-    return Moment(
-        now_s=time.time(),
-        master_since_s=since_s,
-        idle=idle,
-        worked_until_s=worked_until_s(conn) if since_s is None else None,
-    )

@@ -1,8 +1,4 @@
-"""The keeper of a farm's directory: one farm at a time, and no process left behind.
-
-The watchdog, another process, reads a pipe that ends when the keeper ends, for any reason, and then
-ends the keeper's processes.
-"""
+"""The keeper of a farm's directory: one farm at a time, and no process left behind."""
 
 import os
 import shutil

@@ -187,15 +187,11 @@ def parse_progress(line: str, work: str) -> Progress | None:
     if match is None or stage is None:
         return None
     percent, count = match["percent"], match["count"]
+    # `312 MiB` of `312.00 MiB`; of a gibibyte the hundredths are worth a look
     return Progress(
         work=work,
         stage=stage if count is None else f"objects {stage}",
         percent=None if percent is None else min(int(percent), 100),
         count=None if count is None else int(count),
-        amount=_rounded(match["amount"] or ""),
+        amount=re.sub(r"\.\d\d(?= [KM])", "", match["amount"] or ""),
     )
-
-
-def _rounded(amount: str) -> str:
-    """`312 MiB` of `312.00 MiB`; of a gibibyte the hundredths are worth a look."""
-    return re.sub(r"\.\d\d(?= [KM])", "", amount)

@@ -148,10 +148,7 @@ _READING_S = 60.0
 def changed_paths(
     mirror: Path, revisions: Sequence[Revision]
 ) -> Iterator[tuple[str, Sequence[str]]]:
-    """The hash of each revision and the files that it adds, changes or removes.
-
-    InfraError when the mirror lacks one of them.
-    """
+    """The hash of each revision and the files that it adds, changes or removes."""
     for sha, changes in file_changes(mirror, revisions):
         yield sha, [change.path for change in changes]
 

@@ -1,12 +1,9 @@
-"""The reverts and picks of a commit, by what messages say and by equal patches.
-
-Each question of git ends after a minute. Messages of all later commits are read; patches only of
-the newest that touch the same files and are no merges.
-"""
+"""The reverts and picks of a commit, by what messages say and by equal patches."""
 
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pygit2
@@ -95,10 +92,8 @@ def _alike(repository: Path, commit: str) -> Iterator[Kin]:
     for how, relation in ((("-R",), Relation.REVERTED_BY), ((), Relation.PICKED_AS)):
         for sha, patch in _patches(repository, *how, *later):
             if patch == own and sha != commit:
-                yield from (
-                    Kin(relation=one.relation, sha=one.sha, subject=one.subject, by_patch=True)
-                    for one in _known(repository, sha, relation)
-                )
+                for one in _known(repository, sha, relation):
+                    yield replace(one, by_patch=True)
 
 
 def _patches(repository: Path, *what: str) -> Iterator[tuple[str, str]]:
@@ -125,6 +120,4 @@ def _placed(repository: Path, commit: str, kin: Kin, branch: str) -> Kin:
         )
         names = [harmless(name) for name in told.split(b"\n") if name]
     on = branch if branch in names else next(iter(names), "")
-    return Kin(
-        relation=kin.relation, sha=kin.sha, subject=kin.subject, branch=on, by_patch=kin.by_patch
-    )
+    return replace(kin, branch=on)

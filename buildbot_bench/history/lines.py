@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
@@ -179,7 +180,7 @@ class Lines:
                     self.index.numbers(self.repository),
                     chains,
                     number,
-                    self._holder,
+                    partial(_holder, Path(self.repository.path)),
                     self.on_warning,
                 )
             case CommitCount(number=number):
@@ -195,9 +196,6 @@ class Lines:
             return str(names.lookup(self.repository, name))
         branch, number = on_branch
         return self._numbered(number, {branch: self.index.chain(self.repository, branch)})
-
-    def _holder(self, sha: str) -> str | None:
-        return _holder(Path(self.repository.path), sha)
 
 
 def _holder(mirror: Path, sha: str) -> str | None:
@@ -234,7 +232,6 @@ def _at(mirror: Path, sha: str, at_s: int, day: str) -> str:
 
 
 def _before(line: Chain, position: int, generations: int) -> str:
-    """The commit so many first parents before the one at a position."""
     if generations >= position:
         raise UsageError(
             f"there is no commit {generations} before n{position}",
@@ -266,5 +263,4 @@ def no_range(old: End, new: End, fork: Revision | None) -> UsageError:
 
 
 def _exact(end: Revision, branch: str) -> str:
-    """A name that no other branch has."""
     return end.label if end.svn is not None else f"{branch}-{end.label}"

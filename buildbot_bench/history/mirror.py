@@ -4,6 +4,7 @@ import itertools
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 
 import pygit2
@@ -72,7 +73,6 @@ class MirrorHistory:
         self._warned: set[str] = set()
         self._stop = threading.Event()
         self._lock = threading.RLock()
-        self._opened: pygit2.Repository | None = None
         self._index = Index(self.path, self.name, self._report)
 
     @property
@@ -172,10 +172,7 @@ class MirrorHistory:
             return name in names.branches(self._repository)
 
     def shared(self, branch: str, other: str) -> int:
-        """How many of the first commits of a branch another branch, or a commit, has too.
-
-        UsageError when one is not there.
-        """
+        """How many of the first commits of a branch another branch, or a commit, has too."""
         with self._lock:
             chain = self._chain(branch)
             if other in names.branches(self._repository):
@@ -264,12 +261,8 @@ class MirrorHistory:
     def fits(self, fix: Revision, shas: Iterable[str]) -> dict[str, git.Fit]:
         """Whether a fix is in some revisions already, fits them, or does not."""
         ((_, paths),) = git.changed_paths(self.path, [fix])
-        patch, found, known = (
-            self.patch(fix),
-            dict[str, git.Fit](),
-            dict[git.Files, bool](),
-        )
-        asked = tuple(shas)
+        patch, asked = self.patch(fix), tuple(shas)
+        found, known = dict[str, git.Fit](), dict[git.Files, bool]()
         having = git.descendants(self.path, fix, asked)
         for sha in asked:
             if sha in having:
@@ -295,18 +288,14 @@ class MirrorHistory:
         branches = [next(iter(self.carriers(end.sha)), "") for end in (old, new)]
         return no_range((old, branches[0]), (new, branches[1]), fork)
 
-    @property
+    @cached_property
     def _repository(self) -> pygit2.Repository:
-        if self._opened is None:
-            try:
-                self._opened = pygit2.Repository(
-                    str(self.path), pygit2.enums.RepositoryOpenFlag.BARE
-                )
-            except pygit2.GitError as error:
-                raise InfraError(
-                    f"{self.path} is no mirror of {self.url}", hint="fetch it first"
-                ) from error
-        return self._opened
+        try:
+            return pygit2.Repository(str(self.path), pygit2.enums.RepositoryOpenFlag.BARE)
+        except pygit2.GitError as error:
+            raise InfraError(
+                f"{self.path} is no mirror of {self.url}", hint="fetch it first"
+            ) from error
 
     @property
     def _lines(self) -> Lines:
@@ -326,7 +315,6 @@ class MirrorHistory:
         return self._index.chain(self._repository, branch)
 
     def _revisions(self, line: Chain, first: int, last: int) -> tuple[Revision, ...]:
-        """Those from a position of a chain to another, both included."""
         numbers = self._index.numbers(self._repository)
         return tuple(
             as_revision(

@@ -1,8 +1,4 @@
-"""Git's commits and tags, parsed from their bytes, and Revisions with harmless text.
-
-git accepts commits that libgit2 refuses: with a date that is no number or beyond 64 bits, an author
-without brackets, or no author. So libgit2 parses no commit here.
-"""
+"""Git's commits and tags, parsed from their bytes, and Revisions with harmless text."""
 
 import re
 from dataclasses import dataclass
@@ -17,6 +13,7 @@ LONGEST_MESSAGE = 64 * 1024
 
 _COMMIT, _TAG = 1, 4  # git_object_t
 _LONGEST_LINE = 1000
+# git accepts commits that libgit2 refuses: without an author, or with a date beyond 64 bits.
 # What git writes itself: a tag of a tag of a commit is rare, and a longer chain is nobody's.
 _MOST_TAGS = 8
 
@@ -153,14 +150,9 @@ def as_revision(commit: RawCommit, *, position: int, svn: int | None) -> Revisio
         svn=svn,
         parent_sha=str(commit.parent) if commit.parent else None,
         subject=harmless(subject, commit.encoding),
-        author=author_of(commit),
+        author=_person(commit.author, commit.encoding),
         committed_at_s=_seconds(commit.committer),
     )
-
-
-def author_of(commit: RawCommit) -> str:
-    """Who wrote it: a name with an address, as far as the line can be read."""
-    return _person(commit.author, commit.encoding)
 
 
 def committer_of(commit: RawCommit) -> str:

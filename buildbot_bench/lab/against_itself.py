@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -18,6 +17,7 @@ from buildbot_bench.lab.driver import Driver
 from buildbot_bench.lab.dut import Dut
 from buildbot_bench.lab.runner import Request, measure
 from buildbot_bench.lab.testbeds import LabTestbed
+from buildbot_bench.programs import answer_of
 
 _ELSEWHERE = frozenset({"ssh", "replay"})
 """Drivers whose DUT is another machine than this one: what runs here does not disturb it."""
@@ -123,13 +123,8 @@ def _good(events: Sequence[Event]) -> list[Measured]:
 
 def _judged(told: dict[str, Any]) -> str:
     """What the values say, by a process of its own: a lab controller may lack numpy."""
-    done = subprocess.run(  # noqa: S603 - our own program
-        [sys.executable, "-P", "-m", _JUDGE],
-        input=json.dumps(told),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    words = [sys.executable, "-P", "-m", _JUDGE]
+    done = answer_of(words, deadline_s=None, given=json.dumps(told))
     if done.returncode:
         raise InfraError(
             f"the values cannot be judged here: {done.stderr.strip().rpartition(chr(10))[2]}",

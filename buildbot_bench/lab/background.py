@@ -63,7 +63,15 @@ def _measure_with(driver: Driver, job: Job, request: Request, testbed: LabTestbe
         driver.deal(request.sample)
     recorded = job.events.read()
     if not any(isinstance(event, Started) for event in recorded):
-        job.events.append(_started(request, testbed, driver))
+        job.events.append(
+            Started(
+                **shared(Started, request),
+                epoch=testbed.common.epoch,
+                facts=driver.facts()
+                | ({"tunables": " ".join(request.tunables)} if request.tunables else {}),
+                metrics=driver.metrics() if isinstance(driver, Metering) else (),
+            )
+        )
     work = profile if request.profile else measure
     return work(
         request,
@@ -71,16 +79,6 @@ def _measure_with(driver: Driver, job: Job, request: Request, testbed: LabTestbe
         recorded,
         job.events.append,
         budget_of(testbed),
-    )
-
-
-def _started(request: Request, testbed: LabTestbed, driver: Driver) -> Started:
-    return Started(
-        **shared(Started, request),
-        epoch=testbed.common.epoch,
-        facts=driver.facts()
-        | ({"tunables": " ".join(request.tunables)} if request.tunables else {}),
-        metrics=driver.metrics() if isinstance(driver, Metering) else (),
     )
 
 

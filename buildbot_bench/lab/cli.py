@@ -186,7 +186,6 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _lives(job: Job) -> bool:
-    """Whether a job's runner is known to be at work."""
     try:
         return job.is_running()
     except OSError:

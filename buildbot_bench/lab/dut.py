@@ -1,17 +1,13 @@
 """The life of one boot of the DUT: its states, and the order of its verbs.
 
-    off ── boot ──▶ booted ── verify ──▶ ready ── blast ──▶ ready
-     ▲                │                    │
-     └── power_off ───┴──── failed ◀───────┘
-
-The first failure latches: a DUT that failed does nothing but power off, so that the reason which
-is reported is the first one and not what followed from it.
+off ── boot ──▶ booted ── verify ──▶ ready ── blast ──▶ ready
+ ▲                │                    │
+ └── power_off ───┴──── failed ◀───────┘
 """
 
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from types import TracebackType
 from typing import Self, TypeVar
 
 from buildbot_bench.core.errors import BenchError, InfraError
@@ -71,12 +67,7 @@ class Dut:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        _trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.power_off()
 
     def _install_and_boot(self) -> None:

@@ -85,7 +85,13 @@ def tell(event: Event) -> str:
         case Measured():
             return f"{_clock(event.at_s)} #{event.ordinal}: {_of_iteration(event)}"
         case Profiled():
-            return _of_capture(event)
+            capture = parse_folded(event.folded.splitlines(), source="the capture")
+            shares = ", ".join(
+                f"{long_line(name)} {share:.1%}"
+                for name, share in top_symbols(capture, limit=_MOST_SYMBOLS)
+            )
+            head = f"{_clock(event.at_s)} {capture.samples:,} samples of {long_line(event.counter)}"
+            return f"{head}, {capture.idle_share:.0%} idle; busy with {shares}"
         case Failed():
             return f"{event.kind}: {long_line(event.reason)}"
         case Finished():
@@ -97,16 +103,6 @@ def _of_iteration(event: Measured) -> str:
         return f"refused: {long_line(event.failure)}"
     values = ", ".join(f"{quantity(value)} {unit}" for unit, value in event.values.items())
     return f"{values} ({event.duration_s:.0f} s)"
-
-
-def _of_capture(event: Profiled) -> str:
-    capture = parse_folded(event.folded.splitlines(), source="the capture")
-    shares = ", ".join(
-        f"{long_line(name)} {share:.1%}"
-        for name, share in top_symbols(capture, limit=_MOST_SYMBOLS)
-    )
-    head = f"{_clock(event.at_s)} {capture.samples:,} samples of {long_line(event.counter)}"
-    return f"{head}, {capture.idle_share:.0%} idle; busy with {shares}"
 
 
 def _clock(at_s: float) -> str:

@@ -139,7 +139,6 @@ def _statements(text: str) -> list[tuple[int, str]]:
 
 
 def _unquoted(text: str, where: str) -> str:
-    """A value without its quotes and the comment behind it."""
     text = text.strip()
     if "`" in text or "$(" in text:
         raise UsageError(

@@ -50,7 +50,12 @@ def import_config(path: Path, *, name: str = "", configs: Path | None = None) ->
     for start in _STARTS:
         _require_pkt_gen(start, _words(values.get(start, "")), path)
     sets = None if configs is None else read_sets(configs)
-    _require_endpoint(sets, values, path)
+    for found in sets.sets if sets is not None else ():
+        if found.has_reference and not values.get("REF_ADMIN"):
+            raise UsageError(
+                f"{found.path} has a part for a reference endpoint, and {path} has no REF_ADMIN",
+                hint="give it the address of that machine",
+            )
     remarks = tuple(_remarks(values, sets))
     text = _text(values, path, name, sets, remarks)
     return ImportedTestbed(text=text, remarks=remarks)
@@ -71,15 +76,6 @@ def _require_pkt_gen(start: str, words: Sequence[str], path: Path) -> None:
         f"{path}: {start} runs {quoted(program, columns=60)}, not pkt-gen",
         hint="write pkt-gen's command there",
     )
-
-
-def _require_endpoint(sets: ImportedSets | None, values: Mapping[str, str], path: Path) -> None:
-    for found in sets.sets if sets is not None else ():
-        if found.has_reference and not values.get("REF_ADMIN"):
-            raise UsageError(
-                f"{found.path} has a part for a reference endpoint, and {path} has no REF_ADMIN",
-                hint="give it the address of that machine",
-            )
 
 
 def _remarks(values: Mapping[str, str], sets: ImportedSets | None) -> Iterator[str]:
@@ -198,7 +194,6 @@ def _option(words: Sequence[str], flag: str) -> str | None:
 
 
 def _other_flags(words: Sequence[str]) -> list[str]:
-    """What a command has beside the flags that are written anew."""
     others, rest = [], iter(words[1:])
     for word in rest:
         if word in _OWN_FLAGS:

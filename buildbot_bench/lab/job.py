@@ -1,15 +1,11 @@
 """A job of the lab and its files: start, attach, follow, cancel.
 
-A runner, a process that outlives its caller, measures the job and writes events.jsonl. A caller of
-the same job reads that file from its start, and starts a new runner after the recorded iterations
-if the old one died without a last event.
-
-    jobs/ID/request.json   what was asked for
-    jobs/ID/artefact       the kernel, a copy of our own; gone when the job is over
-    jobs/ID/events.jsonl   what came of it
-    jobs/ID/runner.json    the runner's process number and when it started
-    jobs/ID/start.lock     held by the process that starts or cancels
-    jobs/ID/runner.lock    held by the runner as long as it lives
+jobs/ID/request.json   what was asked for
+jobs/ID/artefact       the kernel, a copy of our own; gone when the job is over
+jobs/ID/events.jsonl   what came of it
+jobs/ID/runner.json    the runner's process number and when it started
+jobs/ID/start.lock     held by the process that starts or cancels
+jobs/ID/runner.lock    held by the runner as long as it lives
 """
 
 import json
@@ -22,11 +18,12 @@ import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import asdict
 from pathlib import Path
 from typing import NoReturn
 
 from buildbot_bench.core.errors import InfraError, UsageError
+from buildbot_bench.core.json_model import to_json
+from buildbot_bench.core.json_reader import from_json
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.wire import Event, Measured, parse_event
 from buildbot_bench.lab.events import EventLog, ended
@@ -137,16 +134,13 @@ class Job:
 
     def _keep_request(self, request: Request) -> None:
         path = self.directory / "request.json"
-        asked = asdict(request)
+        asked = to_json(request)
         if not path.exists():
             replace_text(path, json.dumps(asked))
             return
         # A job that an earlier release began knows no tunables, captures and samples, and had none.
-        nothing = {"tunables": [], "profile": False, "sample": ""}
-        before = nothing | json.loads(path.read_text(encoding="utf-8"))
-        asked["tunables"] = list(request.tunables)  # as JSON has it
-        if before != asked:
-            changed = ", ".join(key for key in asked if asked[key] != before.get(key))
+        before = to_json(from_json(Request, json.loads(path.read_text(encoding="utf-8"))))
+        if changed := ", ".join(key for key in asked if asked[key] != before[key]):
             raise UsageError(
                 f"job {self.name} was asked for before with another {changed}",
                 hint="another measurement is another job: give it a name of its own",
@@ -248,7 +242,11 @@ def _become_daemon(work: Callable[[], None], keep: int, log: Path) -> NoReturn:
     status = 1
     try:
         os.setpgid(0, 0)
-        _redirect(log)
+        null = os.open(os.devnull, os.O_RDONLY)
+        file = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        os.dup2(null, 0)
+        os.dup2(file, 1)
+        os.dup2(file, 2)
         os.closerange(3, keep)
         os.closerange(max(3, keep + 1), os.sysconf("SC_OPEN_MAX"))
         work()
@@ -259,11 +257,3 @@ def _become_daemon(work: Callable[[], None], keep: int, log: Path) -> NoReturn:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(status)
-
-
-def _redirect(log: Path) -> None:
-    null = os.open(os.devnull, os.O_RDONLY)
-    file = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-    os.dup2(null, 0)
-    os.dup2(file, 1)
-    os.dup2(file, 2)

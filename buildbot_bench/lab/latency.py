@@ -1,8 +1,4 @@
-"""How long packets take through a DUT under a load: settings, percentiles, units, histogram.
-
-pkt-gen's ping is timed to the nanosecond, but counted in buckets of a factor of two. So the mean is
-exact, and it is the value that can be judged; a percentile lies somewhere in its bucket.
-"""
+"""How long packets take through a DUT under a load: settings, percentiles, units, histogram."""
 
 import math
 import re

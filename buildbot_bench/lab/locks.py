@@ -1,8 +1,4 @@
-"""Locks that end with the process that holds them.
-
-flock(2) belongs to the open file, which a fork shares: a lock that a child inherits lives as long
-as the child. A program started by exec does not inherit it, as Python opens files close-on-exec.
-"""
+"""Locks that end with the process that holds them."""
 
 import fcntl
 import json

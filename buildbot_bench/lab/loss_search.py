@@ -1,8 +1,4 @@
-"""The rates at which a DUT loses nothing, or little, found within one boot.
-
-MLRsearch (RFC 9971) offers rates for some seconds each, and narrows both rates down at once. It is
-FD.io CSIT's own program, PyPI MLRsearch.
-"""
+"""The rates at which a DUT loses nothing, or little, found within one boot."""
 
 import math
 import time

@@ -90,7 +90,6 @@ def parse_receiver(text: str) -> Reading | Unusable:
 
 
 def _early_end(text: str, end: str) -> Unusable | None:
-    """Why pkt-gen ended before its time, if it says so."""
     if crash := _CRASH.search(text):
         return Unusable(reason=f"the {end} crashed: {crash[0].strip()[:200]}")
     if refused := refused_option(text):

@@ -1,9 +1,4 @@
-"""The measuring loop of one job: boot, verify, blast, record.
-
-A kernel that fails gets one more chance, unless its own exit status says that it cannot be tested,
-and is then untestable; a fault of the lab is tried again within the job's budget. Every attempt is
-an iteration, with a value or a reason.
-"""
+"""The measuring loop of one job: boot, verify, blast, record."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -98,7 +93,6 @@ def tail(text: str) -> str:
 
 
 def _iterate(workload: str, dut: Dut, ordinal: int) -> tuple[Measured, BenchError | None]:
-    """One boot and one blast."""
     began_s = time.monotonic()
     blast = Blast(values={})
     log, fault = "", None

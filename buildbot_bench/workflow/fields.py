@@ -1,6 +1,7 @@
 """The kinds of values in bench.yml: names, durations, percentages, patterns."""
 
 import re
+from collections.abc import Callable
 from typing import Annotated, Any, TypeVar
 
 from pydantic import (
@@ -130,35 +131,46 @@ def _variable_text(value: Any) -> Any:
     raise ValueError(f"should be text: write '{value}' in quotes")
 
 
-def _path_pattern(value: str) -> str:
+def checked(check: Callable[[str], object], what: str = "path pattern") -> AfterValidator:
+    """Have what refuses a text by UsageError refuse it; `what` a text is there, in its words."""
+
+    def refuse(value: str) -> str:
+        try:
+            check(value)
+        except UsageError as error:
+            raise ValueError(str(error).replace("path pattern", what)) from error
+        return value
+
+    return AfterValidator(refuse)
+
+
+def alone(key: str, schema: Any) -> BeforeValidator:
+    """Have a text stand for a mapping that has it behind a key, and nothing else."""
+    return BeforeValidator(
+        lambda value: {key: value} if isinstance(value, str) else value,
+        json_schema_input_type=schema,
+    )
+
+
+def _path_pattern(value: str) -> None:
     bare = value.removeprefix("!")
     if not bare or bare.startswith("/"):
         raise ValueError(
             f"should name files from the repository's root, without '/': not {quoted(value)}"
         )
-    try:
-        compile_pattern(bare)
-    except UsageError as error:
-        raise ValueError(str(error)) from error
-    return value
-
-
-def _branch_pattern(value: str) -> str:
-    try:
-        compile_pattern(value.removeprefix("!"))
-    except UsageError as error:
-        raise ValueError(str(error).replace("path pattern", "pattern of branches")) from error
-    return value
+    compile_pattern(bare)
 
 
 Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN)]
 BranchPattern = Annotated[
-    str, StringConstraints(pattern=BRANCH_PATTERN), AfterValidator(_branch_pattern)
+    str,
+    StringConstraints(pattern=BRANCH_PATTERN),
+    checked(lambda value: compile_pattern(value.removeprefix("!")), "pattern of branches"),
 ]
 Site = Annotated[str, StringConstraints(pattern=SITE_PATTERN)]
 Address = Annotated[str, StringConstraints(pattern=ADDRESS_PATTERN)]
 Text = Annotated[str, StringConstraints(min_length=1)]
-PathPattern = Annotated[Text, AfterValidator(_path_pattern)]
+PathPattern = Annotated[Text, checked(_path_pattern)]
 
 OneOrMore = Annotated[
     tuple[Item, ...],

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Discriminator, Field, PrivateAttr, Tag, WithJsonSchema
 
-from buildbot_bench.workflow.fields import Environment, Model, Name, OneOrMore, Text
+from buildbot_bench.workflow.fields import Environment, Model, Name, OneOrMore, Text, alone
 from buildbot_bench.workflow.github import CHECKOUT, UPLOAD, is_upload, our_action
 from buildbot_bench.workflow.matrix import Iterations, Strategy
 
@@ -52,11 +52,6 @@ class CheckoutStep(Model):
         """The builder's own mirror; None: the build's directory is a clone."""
         return self.with_.mirror if self.with_ else None
 
-    @property
-    def as_written(self) -> dict[str, Any]:
-        """What may make another kernel of it: not what it is that is built."""
-        return self.model_dump(mode="json", exclude={"with_": {"repository"}})
-
 
 class RunStep(Model):
     """Run a script by `sh -e` in the source tree."""
@@ -65,11 +60,6 @@ class RunStep(Model):
     name: Text = "Run"
     env: Environment = Field(default_factory=dict)
     working_directory: Text = "."
-
-    @property
-    def as_written(self) -> dict[str, Any]:
-        """What may make another kernel of it."""
-        return self.model_dump(mode="json")
 
 
 class UploadInputs(Model):
@@ -94,11 +84,6 @@ class UploadStep(Model):
     def path(self) -> str:
         """The file or directory that is the artefact, relative to the source tree."""
         return self.with_.path
-
-    @property
-    def as_written(self) -> dict[str, Any]:
-        """What may make another kernel of it."""
-        return self.model_dump(mode="json")
 
 
 def _kind_of_step(step: Any) -> str:
@@ -147,15 +132,8 @@ class SandboxSettings(Model):
     """Directories of the builder in which they may write besides their own."""
 
 
-def _with_use_alone(value: Any) -> Any:
-    """`sandbox: none` is `sandbox: {use: none}`."""
-    return {"use": value} if isinstance(value, str) else value
-
-
-Sandboxing = Annotated[
-    SandboxSettings,
-    BeforeValidator(_with_use_alone, json_schema_input_type=SandboxSettings | SandboxUse),
-]
+Sandboxing = Annotated[SandboxSettings, alone("use", SandboxSettings | SandboxUse)]
+"""`sandbox: none` is `sandbox: {use: none}`."""
 
 
 class BuildJob(_Job):

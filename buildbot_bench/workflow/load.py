@@ -1,6 +1,5 @@
 """The reader of bench.yml, which reports each problem with its line."""
 
-from collections.abc import Collection
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -11,16 +10,11 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, SequenceNode
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.limits import (
-    WORKFLOW_BYTES,
-    WORKFLOW_DEPTH,
-    WORKFLOW_NODES,
-    spoken,
-)
+from buildbot_bench.core.limits import WORKFLOW_BYTES, WORKFLOW_DEPTH, WORKFLOW_NODES, spoken
 from buildbot_bench.workflow.model import Workflow
 from buildbot_bench.workflow.outlines import relation_problems
 from buildbot_bench.workflow.problems import duplicates, expressions, locate, problems
-from buildbot_bench.workflow.relations import Place, Problem
+from buildbot_bench.workflow.relations import Problem
 
 # Whoever writes more has read enough of them.
 _MOST_EXPRESSIONS = 100
@@ -29,9 +23,7 @@ _MOST_EXPRESSIONS = 100
 def load(path: Path | str) -> Workflow:
     """Read a workflow file.
 
-    Raises:
-        UsageError: Its message has a line `FILE:LINE:COLUMN: KEY.KEY: what is wrong` for each
-            problem that the file has.
+    A UsageError has a line `FILE:LINE:COLUMN: KEY.KEY: what is wrong` for each of its problems.
     """
     path = Path(path)
     text = _read(path)
@@ -66,9 +58,6 @@ def _parse(path: Path, text: str) -> tuple[Node, Any]:
     """The file twice: as nodes, which know their lines, and as plain data, which pydantic takes.
 
     The pure parser reads YAML 1.2, in which `on` is a word and no truth value.
-
-    Raises:
-        UsageError: For a text that is no YAML, or empty.
     """
     yaml = YAML(typ="safe", pure=True)
     yaml.allow_duplicate_keys = True  # reported by us, with all else
@@ -128,13 +117,9 @@ def _lines(path: Path, root: Node, found: list[Problem]) -> list[str]:
     told = {
         (locate(root, problem), problem.message)
         for problem in found
-        if problem.mark is None or not _is_behind(problem.place, wrong)
+        if problem.mark is None or not any(problem.place[: len(key)] == key for key in wrong)
     }
     return [
         f"{path}:{at.line}:{at.column}: {at.shown + ': ' if at.shown else ''}{message}"
         for at, message in sorted(told)
     ]
-
-
-def _is_behind(place: Place, keys: Collection[Place]) -> bool:
-    return any(place[: len(key)] == key for key in keys)

@@ -201,7 +201,7 @@ class Workflow(Model):
         require(
             chain(
                 testbed_problems(labels, outlines),
-                control_problems(testbeds, workloads),
+                control_problems({name: one.control for name, one in testbeds.items()}, workloads),
             )
         )
         if testbeds:
@@ -215,23 +215,11 @@ class Workflow(Model):
         return self.regression.min_effect if declared.min_effect is None else declared.min_effect
 
     @model_validator(mode="after")
-    def _owners_have_mail(self) -> Self:
+    def _parts_fit(self) -> Self:
         if self.mail is None:
-            require(owner_problems(self.testbeds))
-        return self
-
-    @model_validator(mode="after")
-    def _second_opinions_are_of_testbeds(self) -> Self:
+            require(owner_problems({name: one.control for name, one in self.testbeds.items()}))
         require(unknown_testbeds(self.regression.second_opinion or (), self.testbeds))
-        return self
-
-    @model_validator(mode="after")
-    def _told_repositories_are_watched(self) -> Self:
         require(notify_problems(self.notify, [*(self.repositories or ())]))
-        return self
-
-    @model_validator(mode="after")
-    def _scheduled_branches_are_watched(self) -> Self:
         for problem in schedule_problems((one.branch for one in self.on.schedule), self.watches):
             raise ValueError(problem)
         if self.reviews is None and any(one.names_reviews for one in self.on.schedule):
@@ -329,7 +317,9 @@ class Workflow(Model):
 
     def build_digest_by(self, job: BuildJob) -> str:
         """What tells a job from others that build otherwise: SHA-256, in hexadecimal."""
-        steps = [step.as_written for step in job.steps]
+        # Not what it is that is built.
+        without = {"with_": {"repository"}}
+        steps = [step.model_dump(mode="json", exclude=without) for step in job.steps]
         text = json.dumps([steps, dict(self.env), dict(job.env)], sort_keys=True, default=str)
         return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -358,14 +348,12 @@ class Workflow(Model):
         return () if declared is None else _workloads_on(testbed, declared, self.jobs)
 
     def _pool(self, name: str) -> tuple[str, ...]:
-        """The testbed of that name, or those with that label in the file's order."""
         if name in self.testbeds:
             return (name,)
         return tuple(key for key, testbed in self.testbeds.items() if name in testbed.labels)
 
 
 def _workloads_on(name: str, testbed: DeclaredTestbed, jobs: Mapping[str, Job]) -> tuple[str, ...]:
-    """The workloads of the jobs that run on a testbed or on one of its labels, each once."""
     words = {name, *testbed.labels}
     found = (
         workload

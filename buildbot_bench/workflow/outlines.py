@@ -10,12 +10,7 @@ from buildbot_bench.workflow.fields import Name, OneOrMore
 from buildbot_bench.workflow.github import is_upload
 from buildbot_bench.workflow.jobs import BUILD_JOB, BenchJob, BuildJob, UploadStep, kind_of_job
 from buildbot_bench.workflow.matrix import MOST_RULES, Excluded, Included, Matrix
-from buildbot_bench.workflow.relations import (
-    JobOutline,
-    Problem,
-    job_problems,
-    testbed_problems,
-)
+from buildbot_bench.workflow.relations import JobOutline, Problem, job_problems, testbed_problems
 from buildbot_bench.workflow.settings import Control, control_problems
 
 Value = TypeVar("Value")
@@ -58,15 +53,11 @@ def relation_problems(data: Any) -> Iterator[Problem]:
     yield from testbed_problems(labels, jobs)
     if all(job.builds or job.workloads is not None for job in jobs.values()):
         workloads = {name: _workloads_on(name, labels[name], jobs) for name in testbeds}
-        controls = {name: _Controlled(value) for name, value in testbeds.items()}
+        control = TypeAdapter(Control)
+        controls = {
+            name: _understood(control, _at(value, "control")) for name, value in testbeds.items()
+        }
         yield from control_problems(controls, workloads)
-
-
-class _Controlled:
-    """A testbed's control image, as far as it can be understood."""
-
-    def __init__(self, testbed: Any) -> None:
-        self.control = _understood(TypeAdapter(Control), _at(testbed, "control"))
 
 
 def _workloads_on(
@@ -124,7 +115,6 @@ def _uploads(steps: Any) -> tuple[int, ...] | None:
 
 
 def _repository(steps: Any) -> str | None:
-    """The repository that a job's checkout names."""
     named = (
         (_at(_at(step, "with"), "repository") for step in steps) if isinstance(steps, list) else ()
     )

@@ -49,7 +49,6 @@ def locate(root: Node, problem: Problem) -> Location:
 
 
 def _is_beside(key: Node, value: ScalarNode) -> bool:
-    """Whether a value stands on its key's own line, whole."""
     return key.start_mark.line == value.start_mark.line and value.style not in {"|", ">"}
 
 
@@ -190,7 +189,6 @@ def _nearest_key(loc: Place) -> str | None:
 
 
 def _known_keys(loc: Place) -> tuple[str, ...]:
-    """The keys of the mapping at a place of the file."""
     model = _model_at(loc)
     return tuple(field.alias or name for name, field in model.model_fields.items())
 

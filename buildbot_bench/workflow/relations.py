@@ -149,7 +149,6 @@ def _bench_problems(names: Iterable[str], jobs: Outlines) -> Iterator[Problem]:
 
 
 def _need_problem(name: str, needed: str, jobs: Outlines) -> str:
-    """What is wrong with a need of the job of that name; empty when nothing is."""
     gate = jobs.get(needed)
     if gate is None:
         others = [known for known in jobs if known != name]

@@ -11,7 +11,6 @@ from pydantic import (
     BeforeValidator,
     Field,
     StringConstraints,
-    field_validator,
     model_validator,
 )
 
@@ -34,52 +33,47 @@ from buildbot_bench.workflow.fields import (
     PathPattern,
     Switch,
     Text,
+    checked,
 )
 from buildbot_bench.workflow.relations import Problem
 
 MOST_SCHEDULES = 50
 
 
-def something_is_taken(patterns: tuple[str, ...]) -> tuple[str, ...]:
-    """The patterns."""
+def _something_is_taken(patterns: tuple[str, ...]) -> tuple[str, ...]:
     if all(pattern.startswith("!") for pattern in patterns):
         raise ValueError("takes nothing: a pattern without '!' must come first")
     return patterns
 
 
+_Taken = AfterValidator(_something_is_taken)
+_Paths = Annotated[OneOrMore[PathPattern], _Taken]
+
+
 class Push(Model):
     """Which commits are measured as they arrive."""
 
-    branches: OneOrMore[BranchPattern] = ("main",)
+    branches: Annotated[OneOrMore[BranchPattern], _Taken] = ("main",)
     """The branches that are watched: names, and patterns as GitHub has them, the trunk first.
     Each has a history of its own from where it parts from those before it."""
-    paths: OneOrMore[PathPattern] = ()
+    paths: _Paths = ()
     """Only commits that touch one of these are measured; GitHub's patterns. Empty: any."""
-    paths_ignore: OneOrMore[PathPattern] = ()
+    paths_ignore: _Paths = ()
     """Paths that do not count as touched."""
 
     @property
     def is_of_patterns(self) -> bool:
         """Whether branches may come that are watched though no word here is their name."""
-        return any(map(_is_pattern, self.branches))
+        return not all(map(is_literal, self.branches))
 
     @property
     def named(self) -> tuple[str, ...]:
         """The branches that are watched by name."""
-        return tuple(branch for branch in self.branches if not _is_pattern(branch))
+        return tuple(filter(is_literal, self.branches))
 
     def watched(self, names: Iterable[str]) -> tuple[str, ...]:
         """Those of some branches that are watched, in the file's order."""
         return selected_branches(self.branches, names)
-
-    @field_validator("branches", "paths", "paths_ignore")
-    @classmethod
-    def _something_is_taken(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
-        return something_is_taken(patterns)
-
-
-def _is_pattern(branch: str) -> bool:
-    return not is_literal(branch)
 
 
 def _as_mapping(triggers: Any) -> Any:
@@ -98,21 +92,10 @@ class Dispatch(Model):
     """GitHub's "by hand"; it takes no inputs here."""
 
 
-def _cron(text: str) -> str:
-    try:
-        parse_cron(text)
-    except UsageError as error:
-        raise ValueError(str(error)) from error
-    return text
-
-
-Cron = Annotated[str, AfterValidator(_cron)]
-
-
 class Schedule(Model):
     """When the tip of a branch is measured though nothing arrived."""
 
-    cron: Cron
+    cron: Annotated[str, checked(parse_cron)]
     """GitHub's five fields, in UTC: '0 3 * * *' is each night at three."""
     branch: Annotated[str, StringConstraints(pattern=ANY_BRANCH_PATTERN)] | None = None
     """The branch; the first of on.push.branches unless it is named. A branch of another repository
@@ -215,7 +198,6 @@ def _without_password(url: str) -> str:
 
 
 Url = Annotated[Text, AfterValidator(_without_password)]
-_Taken = AfterValidator(something_is_taken)
 
 
 class RepositoryEntry(Model):
@@ -225,9 +207,9 @@ class RepositoryEntry(Model):
     """URL of the git repository that is watched, or its path relative to this file."""
     branches: Annotated[OneOrMore[BranchPattern], _Taken] = ()
     """The branches that are watched, the trunk first; those of on.push unless they are named."""
-    paths: Annotated[OneOrMore[PathPattern], _Taken] = ()
+    paths: _Paths = ()
     """Only commits that touch one of these are measured; those of on.push unless any is named."""
-    paths_ignore: Annotated[OneOrMore[PathPattern], _Taken] = ()
+    paths_ignore: _Paths = ()
     """Paths that do not count as touched; those of on.push unless any is named."""
 
     def watched_by(self, push: Push) -> Push:

@@ -1,20 +1,12 @@
 """Settings in bench.yml: control images, links, mail, shares, storage, untrusted people."""
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import Annotated, Any, Protocol, Self
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Annotated, Self
 
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    Field,
-    StringConstraints,
-    field_validator,
-    model_validator,
-)
+from pydantic import AfterValidator, Field, StringConstraints, field_validator, model_validator
 
 from buildbot_bench.archives.prebuilt import FIELDS
-from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.links import Links, check_template
 from buildbot_bench.core.shared_fields import shared
@@ -28,6 +20,8 @@ from buildbot_bench.workflow.fields import (
     PathPattern,
     Seconds,
     Text,
+    alone,
+    checked,
 )
 from buildbot_bench.workflow.relations import Problem, nearest
 
@@ -49,21 +43,15 @@ class Control(Model):
     """Who is told when the testbed is out of control; else whoever answers for the farm."""
 
 
-class _Testbed(Protocol):
-    @property
-    def control(self) -> Control | None:
-        """The testbed's control image."""
-
-
 def control_problems(
-    testbeds: Mapping[str, _Testbed], workloads: Mapping[str, Collection[str]]
+    controls: Mapping[str, Control | None], workloads: Mapping[str, Collection[str]]
 ) -> Iterator[Problem]:
-    """Whether each control measures what some job does; `workloads` of each testbed."""
-    for name, testbed in testbeds.items():
-        if testbed.control is None:
+    """Whether each testbed's control measures what some job does; `workloads` of each testbed."""
+    for name, control in controls.items():
+        if control is None:
             continue
         place, known = ("testbeds", name, "control"), workloads[name]
-        asked = testbed.control.workload
+        asked = control.workload
         if not known:
             yield Problem(place=place, message=f"no job measures on '{name}'")
         elif asked is not None and asked not in known:
@@ -71,10 +59,10 @@ def control_problems(
             yield Problem(place=(*place, "workload"), message=message)
 
 
-def owner_problems(testbeds: Mapping[str, _Testbed]) -> Iterator[Problem]:
+def owner_problems(controls: Mapping[str, Control | None]) -> Iterator[Problem]:
     """What to say of owners where nobody is mailed."""
-    for name, testbed in testbeds.items():
-        if testbed.control is not None and testbed.control.owner is not None:
+    for name, control in controls.items():
+        if control is not None and control.owner is not None:
             place = ("testbeds", name, "control", "owner")
             yield Problem(place=place, message="gets no mail: the farm has no 'mail'")
 
@@ -88,17 +76,8 @@ def unknown_testbeds(asked: Iterable[str], testbeds: Collection[str]) -> Iterato
             yield Problem(place=place, message=message)
 
 
-def _checked(name: str) -> Callable[[str], str]:
-    def check(template: str) -> str:
-        try:
-            return check_template(template, name)
-        except UsageError as error:
-            raise ValueError(str(error)) from error
-
-    return check
-
-
-_Url = Annotated[str, StringConstraints(min_length=1)]
+def _template(name: str) -> AfterValidator:
+    return checked(lambda template: check_template(template, name))
 
 
 class LinkTemplates(Model):
@@ -107,14 +86,14 @@ class LinkTemplates(Model):
     It tells them of GitHub, GitLab, cgit and Phabricator.
     """
 
-    commit: Annotated[_Url, AfterValidator(_checked("commit_url"))] | None = None
+    commit: Annotated[Text, _template("commit_url")] | None = None
     """A commit's page: https://git.example.org/src/commit/?id={commit}."""
-    review: Annotated[_Url, AfterValidator(_checked("review_url"))] | None = None
+    review: Annotated[Text, _template("review_url")] | None = None
     """A review's page: https://reviews.example.org/{review}, which is D8526 of Phabricator, or
     https://git.example.org/pulls/{review}, which is the number of a pull request."""
-    diff: Annotated[_Url, AfterValidator(_checked("diff_url"))] | None = None
+    diff: Annotated[Text, _template("diff_url")] | None = None
     """What a commit changed: https://git.example.org/src/diff/?id={commit}."""
-    file: Annotated[_Url, AfterValidator(_checked("file_url"))] | None = None
+    file: Annotated[Text, _template("file_url")] | None = None
     """A line of a file: https://git.example.org/src/tree/{path}?id={commit}#n{line}."""
 
     @property
@@ -256,15 +235,8 @@ class ArtefactStorage(Model):
         return self
 
 
-def _with_place_alone(value: Any) -> Any:
-    """`artefacts: URL` is `artefacts: {place: URL}`."""
-    return {"place": value} if isinstance(value, str) else value
-
-
-Storing = Annotated[
-    ArtefactStorage,
-    BeforeValidator(_with_place_alone, json_schema_input_type=ArtefactStorage | PlaceUrl),
-]
+Storing = Annotated[ArtefactStorage, alone("place", ArtefactStorage | PlaceUrl)]
+"""`artefacts: URL` is `artefacts: {place: URL}`."""
 
 
 class UntrustedLimits(Model):

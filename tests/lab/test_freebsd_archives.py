@@ -13,7 +13,7 @@ from buildbot_bench.core.manifest import Manifest
 from buildbot_bench.lab.files import sha256
 from buildbot_bench.lab.virtual.freebsd.archive import unpack
 from buildbot_bench.lab.virtual.kind import FileKind, kind_of
-from buildbot_bench.lab.virtual.multiboot import Multiboot
+from buildbot_bench.lab.virtual.system import Multiboot
 
 MULTIBOOT = struct.pack("<I", 0x1BADB002)
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from buildbot_bench.lab.virtual import checkup, places
-from buildbot_bench.lab.virtual.elf import Symbols, read_symbols
 from buildbot_bench.lab.virtual.places import places_of, symbolizer
+from buildbot_bench.lab.virtual.trace import Symbols, read_symbols
 
 HEADER = """\
 static inline __attribute__((always_inline)) int twice(int a)

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.lab.testbeds import load_testbeds
-from buildbot_bench.lab.virtual.console import build_id_in, last_lines, last_words
-from buildbot_bench.lab.virtual.elf import Symbols, read_symbols
+from buildbot_bench.lab.virtual.boot import build_id_in, last_lines, last_words
 from buildbot_bench.lab.virtual.frames import (
     FRAME,
     IPV4,
@@ -21,15 +20,13 @@ from buildbot_bench.lab.virtual.frames import (
     PACKETS,
     PREFIX,
     addressed,
-    burst,
-    forwarded,
-    ping,
 )
 from buildbot_bench.lab.virtual.machine import _device
 from buildbot_bench.lab.virtual.settings import QemuSettings
-from buildbot_bench.lab.virtual.trace import as_table, by_function, executed
+from buildbot_bench.lab.virtual.trace import Symbols, as_table, by_function, executed, read_symbols
 from buildbot_bench.lab.virtual.wires import Lost, Wires
 
+burst, forwarded, ping = IPV4.burst, IPV4.forwarded, IPV4.ping
 TRACE = b"""\
 Trace 0: 0x7ff9f0149ac0 [0000000000000000/00000000001002c0/000000b0/ff020201]
 Trace 0: 0x7ff9f0149b00 [0000000000000000/00000000001002c4/000000b0/ff020201] ip_forward

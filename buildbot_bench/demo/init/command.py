@@ -57,19 +57,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="a program on this machine, FreeBSD in virtual machines that count instructions, real"
         " machines, the same in a box (`bench-lab box`), or any command (default: %(default)s)",
     )
-    _add_mail(parser.add_argument_group("who gets mails"))
-    _add_masters(parser.add_argument_group("the master"))
-    units = parser.add_argument_group("who keeps it running")
-    units.add_argument("--user", default=getuser(), help="of master and workers (default: you)")
-    units.add_argument(
-        "--units",
-        choices=("systemd", "rc.d"),
-        default="rc.d" if sys.platform.startswith("freebsd") else "systemd",
-        help="default: this system's",
-    )
-
-
-def _add_mail(group: argparse._ArgumentGroup) -> None:
+    group = parser.add_argument_group("who gets mails")
     group.add_argument("--mail-to", action="append", metavar="ADDRESS", help="may be said again")
     group.add_argument("--mail-from", metavar="ADDRESS", help="default: bench@ this machine")
     group.add_argument(
@@ -82,6 +70,15 @@ def _add_mail(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--smtp-user", metavar="NAME", help="to log in there; then TLS is a must")
     group.add_argument(
         "--smtp-password-file", type=a_path, metavar="FILE", help="its first line is the password"
+    )
+    _add_masters(parser.add_argument_group("the master"))
+    units = parser.add_argument_group("who keeps it running")
+    units.add_argument("--user", default=getuser(), help="of master and workers (default: you)")
+    units.add_argument(
+        "--units",
+        choices=("systemd", "rc.d"),
+        default="rc.d" if sys.platform.startswith("freebsd") else "systemd",
+        help="default: this system's",
     )
 
 
@@ -219,14 +216,12 @@ def _mail(options: argparse.Namespace) -> MailAnswers | None:
 
 
 def _port(text: str) -> int:
-    """A port's number."""
     if not text.isdecimal() or not 0 < int(text) < 1 << 16:
         raise argparse.ArgumentTypeError(f"{quoted(text)} is no port")
     return int(text)
 
 
 def _server(text: str) -> tuple[str, int]:
-    """A host and the port that it names, or SMTP's."""
     host, colon, port = text.rpartition(":")
     return (host, _port(port)) if colon else (text, _SMTP_PORT)
 

@@ -54,7 +54,6 @@ def write_farm(answers: FarmAnswers, readme: str) -> None:
 
 
 def _passwords(answers: FarmAnswers) -> dict[str, str]:
-    """What the masters' secrets hold, by the names of their files."""
     names = (LOGIN, SESSION_KEY, *(f"{w}.pass" for w in WORKERS))
     drawn = {name: secrets.token_urlsafe(32) for name in names}
     if answers.mail and answers.mail.password_file:
@@ -69,7 +68,6 @@ def _passwords(answers: FarmAnswers) -> dict[str, str]:
 
 
 def _try_workflow(answers: FarmAnswers) -> None:
-    """See that bench.yml will be one."""
     with TemporaryDirectory() as scratch:
         path = Path(scratch) / "bench.yml"
         path.write_text(workflow(answers), encoding="utf-8")
@@ -184,7 +182,6 @@ def _box(answers: FarmAnswers) -> Iterator[NextStep]:
 
 
 def _start(answers: FarmAnswers) -> NextStep:
-    """Its units, or its parts by hand."""
     here = answers.directory
     names = [unit_name(answers, part) for part in parts(answers)]
     if answers.units == "systemd":
@@ -236,7 +233,6 @@ def _database(answers: FarmAnswers) -> Iterator[NextStep]:
 
 
 def _elsewhere(answers: FarmAnswers) -> Iterator[NextStep]:
-    """What is to be brought to other machines."""
     here = answers.directory
     yield NextStep(
         why=f"A worker on a machine of its own needs the package there, {here}/run and its own"

@@ -23,7 +23,7 @@ from buildbot_bench.lab.box.making import DISK_MIB, load_box, make_box
 from buildbot_bench.lab.box.plan import LAYOUTS, Machine
 from buildbot_bench.lab.box.power import cut_power, is_on, shut_down, switch_on
 from buildbot_bench.lab.locks import try_lock
-from buildbot_bench.lab.virtual.console import last_lines
+from buildbot_bench.lab.virtual.boot import last_lines
 
 _BOOT_S = 600.0  # 28 s on a quiet machine
 _POLL_S = 1.0

@@ -8,12 +8,19 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from buildbot_bench.archives.disk import make_disk, program_at, run_tool
-from buildbot_bench.archives.gpt import copy_sparsely
+from buildbot_bench.archives.disk import copy_sparsely, make_disk, program_at, run_tool
 from buildbot_bench.archives.unpacked import unpack
 from buildbot_bench.core.errors import InfraError, UsageError
-from buildbot_bench.lab.box.plan import DUT, LAYOUTS, LabBox, Machine, ends, link_socket, machines
-from buildbot_bench.lab.box.root import box_files
+from buildbot_bench.lab.box.plan import (
+    DUT,
+    LAYOUTS,
+    LabBox,
+    Machine,
+    box_files,
+    ends,
+    link_socket,
+    machines,
+)
 from buildbot_bench.lab.files import replace_text
 from buildbot_bench.shipped import shipped
 
@@ -37,10 +44,7 @@ def make_box(
     disk_mib: int,
     say: Callable[[str], object],
 ) -> None:
-    """Make a box in the directory `home`, of a world and a kernel archive that is known good.
-
-    Raises UsageError where an argument is none, InfraError where a program or room lacks.
-    """
+    """Make a box in the directory `home`, of a world and a kernel archive that is known good."""
     _check(home, world, kernel, count, program)
     _need_room(home, disk_mib * (count + 3))
     names = tuple(LAYOUTS[count])
@@ -131,7 +135,6 @@ def _free_ports(home: Path, count: int) -> list[int]:
 
 
 def _ssh_config(home: Path, all_machines: Sequence[Machine]) -> str:
-    """The file for ssh's -F, and beside it the known host key of all machines."""
     replace_text(home / "known_hosts", f"box {(home / 'host-key.pub').read_text()}")
     hosts = "".join(
         f"Host {machine.name}\n    Port {machine.ssh_port}\n" for machine in all_machines

@@ -1,8 +1,4 @@
-"""The blame for how a command ended: the revision's or the lab's.
-
-125 is the revision's, as in `git bisect run`; 126, 127 and a program that is missing are the lab's;
-a run that hangs or fills the disk is the revision's.
-"""
+"""The blame for how a command ended: the revision's or the lab's."""
 
 import signal
 
@@ -37,7 +33,6 @@ def refuse(ran: Ran, name: str) -> None:
 
 
 def _refuse_stopped(ran: Ran, name: str, where: str) -> None:
-    """See that a command was not ended by what it took."""
     # A shell gives the signal of its child by 128 and more.
     if ran.status in {-signal.SIGXFSZ, 128 + signal.SIGXFSZ}:
         raise UntestableRevision(blamed(f"{where} writes too large a file", ran, hint=_DISK))

@@ -2,15 +2,14 @@
 
 import re
 import shutil
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision
+from buildbot_bench.programs import answer_of
 
 PERF, VALGRIND = "perf", "valgrind"
 _PERF = ("perf", "stat", "-x,", "-e", "instructions:u")
-_PROBE_S = 60.0
 _COUNTED = re.compile(r"^(\d+),[^,]*,instructions:u\b", re.MULTILINE)
 _TOTALS = re.compile(r"^(?:totals|summary): (\d+)", re.MULTILINE)
 
@@ -44,11 +43,7 @@ def counting(counter: str, words: Sequence[str], scratch: Path) -> tuple[str, ..
 
 
 def counted(counter: str, scratch: Path) -> float:
-    """How many instructions were counted.
-
-    Raises:
-        UntestableRevision: No process of the command came to an end under valgrind.
-    """
+    """How many instructions were counted."""
     if counter == PERF:
         path = scratch / "perf.csv"
         text = path.read_text(errors="replace") if path.exists() else ""
@@ -68,11 +63,8 @@ def counted(counter: str, scratch: Path) -> float:
 
 
 def _perf_counts() -> bool:
-    """Whether perf is here, and the machine lets us count."""
     try:
-        done = subprocess.run(  # noqa: S603 - a list of our own making
-            [*_PERF, "--", "true"], capture_output=True, text=True, check=False, timeout=_PROBE_S
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        done = answer_of([*_PERF, "--", "true"])
+    except InfraError:
         return False
     return done.returncode == 0 and _COUNTED.search(done.stderr) is not None

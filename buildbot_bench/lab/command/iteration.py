@@ -1,19 +1,15 @@
-"""One iteration of a command workload: preparation, run, value and cleanup.
-
-A failure that is the revision's may be luck once: it counts when it comes twice, for which
-`run_surely` and a lab's job (runner.py) ask. Exit status 125 is believed at once.
-"""
+"""One iteration of a command workload: preparation, run, value and cleanup."""
 
 import os
 import random
 import shutil
-import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
+from tempfile import TemporaryDirectory
 
 from buildbot_bench.core.errors import BenchError, InfraError, SkippedRevision, UntestableRevision
 from buildbot_bench.core.item import EXECUTIONS_FACT, RANDOMISED_FACT, TOOL_FACT
@@ -34,13 +30,7 @@ from buildbot_bench.lab.command.settings import (
     ValueTable,
     words_of,
 )
-from buildbot_bench.lab.command.value import (
-    checked,
-    printed_step,
-    read_value,
-    read_values,
-    time_of,
-)
+from buildbot_bench.lab.command.value import checked, printed_step, read_value, read_values, time_of
 from buildbot_bench.lab.driver import Blast, unheard
 
 _POLL_S = 0.05  # between two tries of `ready`
@@ -83,27 +73,16 @@ def run_iteration(
     when it says itself that it cannot be tested, and InfraError when a program is missing, or the
     lab's own commands fail. A message has the last lines of the output below its first line.
     """
-    drawn = draw(random.SystemRandom(), wanted=workload.randomise and _repeats_not(workload))
-    with _scratch() as scratch:
-        iteration = _Iteration(workload, directory, scratch, drawn, tell, executions)
+    # Counted instructions are the same in each layout, and the more so in one and the same
+    drawn = draw(
+        random.SystemRandom(), wanted=workload.randomise and workload.value != INSTRUCTIONS
+    )
+    with TemporaryDirectory(prefix="bench-", ignore_cleanup_errors=True) as scratch:
+        iteration = _Iteration(workload, directory, Path(scratch), drawn, tell, executions)
         try:
             return iteration.run()
         finally:
             iteration.cleanup()
-
-
-def _repeats_not(workload: CommandWorkload) -> bool:
-    """Counted instructions are the same in each layout, and the more so in one and the same."""
-    return workload.value != INSTRUCTIONS
-
-
-@contextmanager
-def _scratch() -> Iterator[Path]:
-    place = Path(tempfile.mkdtemp(prefix="bench-"))
-    try:
-        yield place
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
 
 
 def _times(runs: Sequence[Ran], step: float) -> RunTimes:
@@ -137,7 +116,9 @@ class _Iteration:
         if workload.boot is None:
             return self._measured()
         words = words_of(workload.boot, shell=workload.shell)
-        with self._contained(words) as server:
+        with Contained(
+            words, self.directory, self._environment(), self._confines(of_boot=True)
+        ) as server:
             self._await_ready(server)
             blast = self._measured()
             if server.ended():
@@ -209,14 +190,14 @@ class _Iteration:
         return _times([first, *others], step / wanted)
 
     def _go(self, command: CommandWords, name: str, counter: str = "") -> Ran:
-        """Run a command of the revision's to an end that is well; fails as `refuse` does.
-
-        Raises:
-            UntestableRevision: It ends otherwise.
-        """
+        """Run a command of the revision's to an end that is well; fails as `refuse` does."""
         words = words_of(command, shell=self.workload.shell)
         if counter:
-            self._check_program(words[0])
+            # See that there is a program before something else runs it
+            program = words[0]
+            place = str(self.directory / program) if os.sep in program else program
+            if shutil.which(place) is None:
+                raise InfraError(f"`run`: {program} is not there", hint=MISSING)
             words = counting(counter, words, self.scratch)
         ran = run_contained(words, self.directory, self._environment(), self._confines())
         refuse(ran, name)
@@ -225,7 +206,6 @@ class _Iteration:
         return ran
 
     def _run_for_the_lab(self, name: str, command: CommandWords) -> None:
-        """Run a command of the lab's to an end that is well."""
         try:
             self._go(command, name)
         except SkippedRevision as error:
@@ -256,9 +236,6 @@ class _Iteration:
             blamed(f"what `boot` started {ran.ending()} before it was ready", ran)
         )
 
-    def _contained(self, words: tuple[str, ...]) -> Contained:
-        return Contained(words, self.directory, self._environment(), self._confines(of_boot=True))
-
     def _confines(self, *, of_boot: bool = False) -> Confines:
         workload = self.workload
         runs = workload.warm_up + 2  # those of `run`, and `ready`
@@ -273,9 +250,3 @@ class _Iteration:
     def _environment(self) -> dict[str, str]:
         own = {"TMPDIR": str(self.scratch), "BENCH_PADDING": "x" * self.drawn.padding}
         return {**os.environ, **own, **self.workload.environment}
-
-    def _check_program(self, program: str) -> None:
-        """See that there is a program before something else runs it."""
-        place = str(self.directory / program) if os.sep in program else program
-        if shutil.which(place) is None:
-            raise InfraError(f"`run`: {program} is not there", hint=MISSING)

@@ -16,9 +16,9 @@ class Preset:
     `needs` are the options by which the tool prints it on stdout.
     """
 
-    name: str
     unit: str
-    higher_is_better: bool
+    name: str = "time"
+    higher_is_better: bool = False
     needs: str = ""
     json: str = ""
     regex: str = ""
@@ -28,33 +28,25 @@ class Preset:
 
 PRESETS: Mapping[str, Preset] = {
     "hyperfine": Preset(
-        name="time",
         unit="s",
-        higher_is_better=False,
         needs="--export-json /dev/stdout --style none",
         json="results[0].mean",
     ),
     # Or --benchmark_out
     "google-benchmark": Preset(
-        name="time",
         unit="ns",
-        higher_is_better=False,
         needs="--benchmark_format=json",
         json="benchmarks[0].real_time",
         scale_at="benchmarks[0].time_unit",
         scales=NANOSECONDS,
     ),
     "pytest-benchmark": Preset(
-        name="time",
         unit="s",
-        higher_is_better=False,
         needs="--benchmark-json=/dev/stdout",
         json="benchmarks[0].stats.median",
     ),
     "go-bench": Preset(
-        name="time",
         unit="ns/op",
-        higher_is_better=False,
         needs="-bench '^BenchmarkName$' -run '^$'",
         regex=r"^Benchmark\S+\s+\d+\s+([\d.]+) ns/op",
     ),
@@ -66,9 +58,7 @@ PRESETS: Mapping[str, Preset] = {
         json="[0].primaryMetric.score",
     ),
     "criterion": Preset(
-        name="time",
         unit="ns",
-        higher_is_better=False,
         needs="--message-format=json",
         json="typical.estimate",
     ),

@@ -1,8 +1,4 @@
-"""One contained run of a command: bounded in time, output and disk, with no process left.
-
-A supervisor that runs nothing else meanwhile (supervisor.py) runs it, and is kept for the next run.
-On Linux all that descends from the command ends with it; elsewhere its process group does.
-"""
+"""One contained run of a command: bounded in time, output and disk, with no process left."""
 
 from __future__ import annotations
 
@@ -22,7 +18,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from buildbot_bench.core.errors import InfraError
@@ -130,10 +125,7 @@ class Ran:
 
 
 class Contained:
-    """A command that runs; used as a context it is over, with all that it started, at the end.
-
-    Raises InfraError when it cannot be supervised.
-    """
+    """A command that runs; used as a context it is over, with all that it started, at the end."""
 
     def __init__(
         self, words: Sequence[str], cwd: Path, env: Mapping[str, str], confines: Confines
@@ -196,12 +188,7 @@ class Contained:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        _trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.close()
 
 
@@ -294,7 +281,6 @@ _IDLE = _Idle()
 
 
 def _begin(spec: Mapping[str, Any]) -> _Supervisor:
-    """Have a supervisor run a command: an idle one, or a new one."""
     while (kept := _IDLE.take()) is not None:
         if kept.tell(spec):
             return kept
@@ -355,7 +341,6 @@ def _signal_name(number: int) -> str:
 
 
 def _last(output: Output) -> str:
-    """The last lines of a stream, legible and bounded."""
     end = (output.tail or output.head)[-8 * _LAST_CHARACTERS :].decode("utf-8", "replace")
     lines = [line for line in several_lines(end).split("\n") if line.strip()][-_LAST_LINES:]
     return "\n".join(lines)[-_LAST_CHARACTERS:]

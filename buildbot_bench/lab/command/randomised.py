@@ -1,9 +1,4 @@
-"""The layout that each iteration draws at random: environment size, address space.
-
-Both change a program's speed by some per cent (Mytkowicz et al., "Producing Wrong Data Without
-Doing Anything Obviously Wrong!", ASPLOS 2009). Drawn anew for each iteration, they are part of the
-reported noise and not of the difference.
-"""
+"""The layout that each iteration draws at random: environment size, address space."""
 
 import random
 import sys
@@ -12,7 +7,8 @@ from pathlib import Path
 
 from buildbot_bench.core.item import NOTHING
 
-# Mytkowicz et al. vary it by up to 4 KiB, in which their cycles repeat.
+# Size and addresses change a speed by some per cent: Mytkowicz et al., ASPLOS 2009, who vary the
+# former by up to 4 KiB, in which their cycles repeat.
 _MOST_PADDING = 4096  # bytes
 _SWITCH = Path("/proc/sys/kernel/randomize_va_space")
 

@@ -1,12 +1,4 @@
-"""The process that runs commands one by one, keeps head and tail of output, and ends all children.
-
-It stands between us and the command, so that every orphan becomes its child (on Linux). It ends
-what it runs, and itself, when its stdin ends, so nothing is left when we are killed. It starts once
-for many runs, as an interpreter may take longer to start than the command runs.
-
-A line of JSON on stdin says what to run, a line of JSON on stdout how that ended. Each command has
-words, environment, directory and limits of its own, and nothing is left of the one before.
-"""
+"""The process that runs commands one by one and ends all that descends from them."""
 
 import base64
 import ctypes
@@ -67,7 +59,14 @@ class Wishes:
 
     def __init__(self, source: int) -> None:
         self.source = source
-        self.wake = _wake_at_signals()
+        # A descriptor from which the numbers of signals can be read: a child ended, we are to end
+        reader, writer = os.pipe()
+        os.set_blocking(reader, False)
+        os.set_blocking(writer, False)
+        for number in (signal.SIGCHLD, *_TO_END):
+            signal.signal(number, lambda _signal, _frame: None)
+        signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+        self.wake = reader
         self._said = bytearray()
 
     def next(self) -> bytes | None:
@@ -265,17 +264,6 @@ def _descendants() -> Iterator[int]:
                 break
 
 
-def _wake_at_signals() -> int:
-    """A descriptor from which the numbers of signals can be read: a child ended, we are to end."""
-    reader, writer = os.pipe()
-    os.set_blocking(reader, False)
-    os.set_blocking(writer, False)
-    for number in (signal.SIGCHLD, *_TO_END):
-        signal.signal(number, lambda _signal, _frame: None)
-    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-    return reader
-
-
 def _free(place: str) -> int:
     try:
         found = os.statvfs(place)
@@ -285,7 +273,6 @@ def _free(place: str) -> int:
 
 
 def _written(place: Path, since: float) -> int:
-    """Bytes on the disk of the files that were written since."""
     total = 0
     for directory, _, names in os.walk(place):
         for name in names:

@@ -41,11 +41,7 @@ _STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 
 
 def time_of(value: str, times: RunTimes) -> float:
-    """The seconds of a run that a value is.
-
-    Raises:
-        UntestableRevision: Its clock counts none.
-    """
+    """The seconds of a run that a value is."""
     found = {CPU: times.cpu_s, WALL: times.wall_s, USER: times.user_s}[value]
     if found == 0:
         raise UntestableRevision(
@@ -71,11 +67,7 @@ def printed_step(value: str | ValueTable, ran: Ran) -> float:
 
 
 def read_value(value: str | ValueTable, ran: Ran, directory: Path) -> float:
-    """The value that a run which ended well printed or wrote.
-
-    Raises:
-        UntestableRevision: There is none, there are several, or it is no number above 0.
-    """
+    """The value that a run which ended well printed or wrote."""
     if value == LAST_NUMBER:
         return checked(last_number(ran.stdout.text()))
     tool, named = split_preset(value)
@@ -101,9 +93,6 @@ def read_values(
     """Return all values that a run printed or wrote, and the tools that print such.
 
     A value may be NaN, or not above 0. Raises UsageError: there are more than MOST_VALUES.
-
-    Raises:
-        UntestableRevision: There is none.
     """
     found, tools = values_in(read_whole(value, ran, directory))
     if not found:
@@ -118,11 +107,7 @@ def read_values(
 
 
 def read_whole(value: str | ValueTable, ran: Ran, directory: Path) -> str:
-    """Return what a run wrote to the file of a value, or all that it printed.
-
-    Raises:
-        UntestableRevision: It is too much, or not there.
-    """
+    """Return what a run wrote to the file of a value, or all that it printed."""
     if isinstance(value, ValueTable) and value.file:
         return _text_of(directory, value.file)
     if not ran.stdout.whole:
@@ -149,11 +134,7 @@ def _needs(tool: str) -> str:
 
 
 def checked(value: float) -> float:
-    """The value, if it is a finite number above 0.
-
-    Raises:
-        UntestableRevision: It is not.
-    """
+    """The value, if it is a finite number above 0."""
     if not math.isfinite(value):
         raise UntestableRevision(f"the value is {value}, not a number")
     if value <= 0:
@@ -226,7 +207,6 @@ def _scale(preset: Preset | None, document: Any) -> float:
 
 
 def _text_of(directory: Path, name: str) -> str:
-    """What a command wrote to a file."""
     path = (directory / name).resolve()
     try:
         found = path.stat()

@@ -11,6 +11,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from buildbot_bench.core.errors import InfraError
+from buildbot_bench.programs import answer_of
+
 _OUTPUT_LIMIT = 1 << 20  # bytes
 _POLL_S = 0.005  # between two looks at a child
 _LISTING_S = 10.0  # for ps(1), on a machine however busy
@@ -127,15 +130,9 @@ def kill_leftovers(home: Path) -> None:
 def processes_below(home: Path) -> list[int]:
     """Return the numbers of the processes that run a program under `home`; none if ps(1) fails."""
     try:
-        listing = subprocess.run(
-            ["ps", "-A", "-ww", "-o", "pid=", "-o", "args="],  # noqa: S607 - wherever the system has it
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_LISTING_S,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        words = ("ps", "-A", "-ww", "-o", "pid=", "-o", "args=")
+        listing = answer_of(words, deadline_s=_LISTING_S)
+    except InfraError:
         return []  # their own timers end them, only later
     lines = (line.strip().partition(" ") for line in listing.stdout.splitlines())
     return [

@@ -1,11 +1,4 @@
-"""The driver of a testbed of processes: the kernel is a packet forwarder, a boot its start.
-
-Sender and receiver are one program, and the cables are UDP on the loopback interface, all on one
-processor. The kernel takes turns with the control, a forwarder that never changes, and the primary
-value is the kernel's rate per second of its own processor time, on a scale on which the control has
-`control_rate`: that holds within one or two per cent on a machine that other programs slow down by
-a third and more. Rates without loss and latencies are found in lock-step, to the same end.
-"""
+"""The driver of a testbed of processes: the kernel is a packet forwarder, a boot its start."""
 
 import platform
 import time
@@ -21,15 +14,16 @@ from buildbot_bench.core.profile.model import Profile
 from buildbot_bench.lab.driver import Blast, CheckFinding, unheard
 from buildbot_bench.lab.drivers.child import ChildProcess, kill_leftovers
 from buildbot_bench.lab.drivers.forwarders import KERNEL, Forwarders
-from buildbot_bench.lab.drivers.lockstep import LATENCY_PACKETS, latencies, offered
-from buildbot_bench.lab.drivers.sampling import (
-    can_name,
-    count_samples,
-    make_room,
-    read_capture,
+from buildbot_bench.lab.drivers.lockstep import (
+    LATENCY_PACKETS,
+    check_traffic,
+    latencies,
+    offered,
+    parse_turns,
+    relative_efficiency,
 )
+from buildbot_bench.lab.drivers.sampling import can_name, count_samples, make_room, read_capture
 from buildbot_bench.lab.drivers.toolchain import PKTBLAST, compiler, sampler, tools
-from buildbot_bench.lab.drivers.turns import check_traffic, parse_turns, relative_efficiency
 from buildbot_bench.lab.extras import library_finding
 from buildbot_bench.lab.files import copy_verified, sha256
 from buildbot_bench.lab.loss_search import LossSettings, search_rates
@@ -85,7 +79,11 @@ LATENCY = replace(FORWARDING, latency_at=0.5)
 
 
 class EmbeddedDriver:
-    """Runs kernels that are programs."""
+    """Runs kernels that are programs, all on one processor; cables are UDP on the loopback.
+
+    The kernel takes turns with the control, a forwarder that never changes, and the value is on a
+    scale on which that one has `control_rate`: a busy machine slows down both.
+    """
 
     SETTINGS = EmbeddedSettings
 
@@ -154,12 +152,7 @@ class EmbeddedDriver:
         self._tunables = tuple(tunables)
 
     def boot(self) -> None:
-        """Start control and kernel afresh; both take traffic when this returns.
-
-        Raises:
-            UntestableRevision: When the kernel is no program of this machine, or takes no traffic
-                in time.
-        """
+        """Start control and kernel afresh; both take traffic when this returns."""
         settings = self._settings
         searches = (one.loss.most_s for one in self._workloads.values() if one.loss is not None)
         lasting_s = max(settings.duration_s, _MOST_BLASTS * settings.profile_s, *searches)
@@ -184,12 +177,7 @@ class EmbeddedDriver:
             raise InfraError(f"the DUT runs {running[:12]}, not {self._digest[:12]}")
 
     def blast(self, workload: str) -> Blast:
-        """Let kernel and control take turns; values in packets/CPU-s and, behind it, pps and BOOT.
-
-        Raises:
-            UntestableRevision: When the kernel ends under traffic, or loses it at any rate.
-            InfraError: For an unknown workload, or a sender that failed.
-        """
+        """Let kernel and control take turns; values in packets/CPU-s and, behind it, pps, BOOT."""
         traffic = self._workload(workload)
         blaster = self._send(traffic, self._settings.duration_s)
         turns = parse_turns(blaster.errors())
@@ -214,7 +202,6 @@ class EmbeddedDriver:
         return latencies(sender_log, pace_pps=pace_pps, rate_pps=rate_pps)
 
     def _with_rates(self, blast: Blast, traffic: EmbeddedWorkload, loss: LossSettings) -> Blast:
-        """Search the rates without loss of the kernel whose pace is known."""
         offer = offered(partial(self._send_bursts, traffic), pace_pps=blast.values["packets/CPU-s"])
         found = search_rates(offer, loss, most_pps=_MOST_RATE * self._settings.control_rate)
         if NDR.unit not in found.values:
@@ -223,7 +210,6 @@ class EmbeddedDriver:
         return Blast(values=found.values | blast.values, log=log, facts=found.facts)
 
     def _send_bursts(self, traffic: EmbeddedWorkload, packets: int, bursts: int) -> tuple[str, str]:
-        """Send in lock-step; the receiver's log and the sender's."""
         blaster = self._send(traffic, bursts * _BURST_S, (packets, bursts))
         return blaster.output(), blaster.errors()
 
@@ -265,7 +251,6 @@ class EmbeddedDriver:
         return taken
 
     def _blast_sampled(self, workload: str) -> None:
-        """Have the sampled kernel take traffic once."""
         flows = self._workload(workload).flows
         _, amiss = self._running.blast(self._settings.profile_s, flows=flows)
         if how := self._running.ending(KERNEL):
@@ -291,7 +276,6 @@ class EmbeddedDriver:
 
     @property
     def _environment(self) -> dict[str, str]:
-        """The tunables, as the kernel finds them."""
         return dict(setting.split("=", 1) for setting in self._tunables)
 
 

@@ -86,7 +86,7 @@ class Forwarders:
     ) -> tuple[ChildProcess, str]:
         """Let kernel and control take turns; the sender, and what was amiss with it if anything.
 
-        `lockstep` is for the kernel alone: so many packets in so many bursts (see lockstep.py).
+        `lockstep` is for the kernel alone: so many packets in so many bursts (lockstep.py).
         """
         assert self._receiver is not None  # noqa: S101 - boot opened it
         descriptor = self._receiver.fileno()
@@ -153,5 +153,4 @@ class Forwarders:
 
 
 def _patience_s(duration_s: float) -> float:
-    """How long a blast is waited for."""
     return _STRETCH * duration_s + _MARGIN_S

@@ -1,9 +1,4 @@
-"""The driver of a testbed in a virtual machine, whose kernels forward between two NICs.
-
-DUT is a QEMU process, its power and its console included; sender and receiver are this process, at
-the other ends of the DUT's wires. A fault is the kernel's only when the known-good kernel then does
-what the kernel under test did not.
-"""
+"""The driver of a testbed in a virtual machine, whose kernels forward between two NICs."""
 
 import platform
 import time
@@ -18,21 +13,17 @@ from buildbot_bench.core.profile.model import EXECUTED, Profile
 from buildbot_bench.lab.driver import Blast, CheckFinding, unheard
 from buildbot_bench.lab.drivers.child import kill_leftovers
 from buildbot_bench.lab.files import copy_verified, sha256
-from buildbot_bench.lab.virtual.boot import await_forwarding, fate
+from buildbot_bench.lab.virtual.boot import await_forwarding, build_id_in, fate, last_lines
 from buildbot_bench.lab.virtual.checkup import MACHINE, check_machine, qemu_version
-from buildbot_bench.lab.virtual.console import build_id_in, last_lines
-from buildbot_bench.lab.virtual.counting import measure_pps
-from buildbot_bench.lab.virtual.elf import read_symbols
-from buildbot_bench.lab.virtual.exact import Counted, count
+from buildbot_bench.lab.virtual.exact import Counted, count, measure_pps
 from buildbot_bench.lab.virtual.freebsd.system import FreeBSD
 from buildbot_bench.lab.virtual.machine import VirtualMachine
-from buildbot_bench.lab.virtual.multiboot import Multiboot
 from buildbot_bench.lab.virtual.places import places_of
 from buildbot_bench.lab.virtual.plugin import Plugin
 from buildbot_bench.lab.virtual.probe import boots, kvm_works
 from buildbot_bench.lab.virtual.settings import FREEBSD, MULTIBOOT, QemuSettings
-from buildbot_bench.lab.virtual.system import BootImage, System
-from buildbot_bench.lab.virtual.trace import as_table, by_function
+from buildbot_bench.lab.virtual.system import BootImage, Multiboot, System
+from buildbot_bench.lab.virtual.trace import as_table, by_function, read_symbols
 from buildbot_bench.lab.virtual.tracers import Tracing
 from buildbot_bench.lab.virtual.wires import Lost
 
@@ -89,7 +80,11 @@ class QemuDriver:
             "qemu": qemu_version(self._settings.program, self._home),
             "accelerator": self._accelerator(),
             "host": f"{platform.system()} {platform.release()} {platform.machine()}",
-            **(self._how_counted() if self._settings.exact else {}),
+            **(
+                {"counted by": self._tracing.in_words(), "icount": self._settings.clock}
+                if self._settings.exact
+                else {}
+            ),
             **self._system.facts(),
         }
 
@@ -121,12 +116,7 @@ class QemuDriver:
         self._boot_s = time.monotonic() - began_s
 
     def verify(self) -> None:
-        """Compare the file's digest, and the build ID that the kernel printed with the file's.
-
-        Raises:
-            InfraError: When another kernel runs.
-            UntestableRevision: When the kernel does not say on its console which one it is.
-        """
+        """Compare the file's digest, and the build ID that the kernel printed with the file's."""
         kernel, digest = self._installed.kernel, self._installed.digest
         found = sha256(kernel)
         if found != digest:
@@ -266,9 +256,6 @@ class QemuDriver:
         functions = by_function(counted.executed, counted.packets, symbols)
         log = f"{counted.how}\n{as_table(functions)}"
         return Blast(values=counted.values, log=log)
-
-    def _how_counted(self) -> dict[str, str]:
-        return {"counted by": self._tracing.in_words(), "icount": self._settings.clock}
 
     def _counted(self) -> Counted:
         tracer = self._tracing.tracer(self._running)

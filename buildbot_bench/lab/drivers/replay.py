@@ -153,7 +153,6 @@ class ReplayDriver:
         return Blast(values={found.unit: value}, log=log, facts=facts)
 
     def _dealt(self, source: str, found: Recording, boot: int) -> str:
-        """How a sample came by its boots so far."""
         there = f"{len(found.values)} on {found.dut}"
         if source != self._revision:
             return f"none; redrawn from the {there} of {source}"

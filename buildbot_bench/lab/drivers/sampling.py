@@ -1,13 +1,8 @@
-"""Captures of the embedded testbed, read from the samples that sampler.c wrote.
-
-Call chains come from the C library's backtrace(3), names from nm(1): a function that the compiler
-put into its caller has none of its own.
-"""
+"""Captures of the embedded testbed, read from the samples that sampler.c wrote."""
 
 import re
 import shutil
 import struct
-import subprocess
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
@@ -16,6 +11,7 @@ from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.core.profile.model import Profile, Stack
+from buildbot_bench.programs import answer_of
 
 SAMPLE_FRAMES = 24  # DEPTH of sampler.c
 _MOST = 16384  # samples that a file has room for
@@ -45,10 +41,7 @@ def count_samples(path: Path) -> int:
 
 
 def read_capture(path: Path, maps: str) -> Profile:
-    """The capture in a sampler's file; `maps` is /proc/PID/maps of the program as it ran.
-
-    Raises InfraError when the file is not as `make_room` made it: the program may have cut it.
-    """
+    """The capture in a sampler's file; `maps` is /proc/PID/maps of the program as it ran."""
     places = _Places(maps)
     counts = Counter(
         tuple(places.name(address) for address in reversed(chain))
@@ -108,25 +101,13 @@ def _symbols(path: Path) -> tuple[_Symbol, ...]:
     """A file's functions by address; of one that was stripped those that it exports."""
     for options in (["-n", "-S"], ["-n", "-S", "-D"]):
         found = []
-        for match in _SYMBOL.finditer(_nm(path, options)):
+        told = answer_of(["nm", *options, "--", str(path)], deadline_s=_NM_S).stdout
+        for match in _SYMBOL.finditer(told):
             start, size = int(match[1], 16), int(match[2], 16)
             found.append(_Symbol(start=start, end=start + size, name=match[3].partition("@")[0]))
         if found:
             return tuple(found)
     return ()
-
-
-def _nm(path: Path, options: list[str]) -> str:
-    try:
-        result = subprocess.run(  # noqa: S603 - a list, no shell
-            ["nm", *options, "--", str(path)],  # noqa: S607 - wherever the system has it
-            capture_output=True,
-            timeout=_NM_S,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise InfraError(f"nm tells no names: {error}") from error
-    return result.stdout.decode("utf-8", errors="replace")
 
 
 def _is_shared(path: Path) -> bool:

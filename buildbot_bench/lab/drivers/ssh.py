@@ -1,8 +1,4 @@
-"""The driver of a testbed of real machines behind ssh.
-
-A fault that looks like the kernel's is the kernel's only when the known-good kernel then boots, is
-ready and passes traffic. Otherwise the lab is at fault.
-"""
+"""The driver of a testbed of real machines behind ssh."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -34,12 +30,11 @@ from buildbot_bench.lab.hardware.install import (
     repack,
     upgrade,
 )
-from buildbot_bench.lab.hardware.latency import free_port
+from buildbot_bench.lab.hardware.latency import Searches, free_port
 from buildbot_bench.lab.hardware.life import Life, set_tunables, verify_image, verify_kernel
 from buildbot_bench.lab.hardware.loss import NothingPassed
 from buildbot_bench.lab.hardware.reboot import KernelFault, RemoteMachine
 from buildbot_bench.lab.hardware.remote import NO_DEBUGGER, Remote, Unreachable
-from buildbot_bench.lab.hardware.searches import Searches
 from buildbot_bench.lab.hardware.settings import ConsoleSettings, SshSettings
 from buildbot_bench.lab.hardware.switchboard import Switchboard
 from buildbot_bench.lab.hardware.traffic import Blaster
@@ -237,7 +232,6 @@ class SshDriver:
         return {} if up_s is None else {BOOT.unit: up_s}
 
     def _require_alive(self) -> None:
-        """See that the DUT did not reboot meanwhile."""
         alive = self._machine().look()
         if alive is None or self._boot is None or not alive.same_boot(self._boot):
             panic = panic_in(self._console.recent())

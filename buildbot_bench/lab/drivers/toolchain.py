@@ -3,13 +3,13 @@
 import hashlib
 import os
 import shutil
-import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError
+from buildbot_bench.programs import answer_of
 
 PKTBLAST = "pktblast"
 CONTROL = "control"
@@ -29,10 +29,7 @@ def compiler() -> str | None:
 
 
 def tools(home: Path) -> Path:
-    """The directory with the compiled programs; compiles them when sources or flags are new.
-
-    Raises InfraError when that fails.
-    """
+    """The directory with the compiled programs; compiles them when sources or flags are new."""
     sources = resources.files("buildbot_bench.lab.drivers") / "generator"
     with resources.as_file(sources) as directory:
         target = home / "tools" / fingerprint(_FLAGS, sorted(directory.glob("*.[ch]")))
@@ -61,12 +58,7 @@ def compile_program(target: Path, sources: Sequence[str], flags: Sequence[str]) 
         raise InfraError("there is no C compiler", hint="install one, or say which by CC")
     unfinished = target.with_name(f".{target.name}.{os.getpid()}")
     command = [cc, *flags, "-o", str(unfinished), *sources]
-    try:
-        result = subprocess.run(  # noqa: S603 - a list, no shell
-            command, capture_output=True, text=True, timeout=_COMPILE_S, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise InfraError(f"cannot compile the testbed's programs: {error}") from error
+    result = answer_of(command, deadline_s=_COMPILE_S)
     if result.returncode != 0:
         raise InfraError(
             f"the testbed's {target.name} does not compile: {result.stderr[-2000:]}",

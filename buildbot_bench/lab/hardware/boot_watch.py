@@ -1,11 +1,8 @@
 """The progress of a reboot, judged from looks at the machine and from its console.
 
-    off ──▶ loader ──▶ booted(kernel) ──▶ ready
-             │            ├── another kernel: fell back
-             └── nothing  └── again and again: a boot loop
-
-A reboot counts only when another boot was seen: a machine that takes its time to go down still
-answers, on its old boot.
+off ──▶ loader ──▶ booted(kernel) ──▶ ready
+         │            ├── another kernel: fell back
+         └── nothing  └── again and again: a boot loop
 """
 
 from __future__ import annotations

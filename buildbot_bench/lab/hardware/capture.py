@@ -1,8 +1,4 @@
-"""One capture of the DUT's cycles, by pmcstat(8).
-
-pmcstat starts once the receiver counts packets: of the archive's captures of an APU2, 53 of 61
-began before the traffic and show little but the idle loop.
-"""
+"""One capture of the DUT's cycles, by pmcstat(8)."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

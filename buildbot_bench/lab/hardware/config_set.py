@@ -1,9 +1,4 @@
-"""A workload's configuration set on its machines: put on whole, noted in a ledger, taken off.
-
-The machine's record of the set and of the files before it is written before anything changes: after
-the death of any job, the next job finds the record and undoes the set first. tar(1) is given no
-directory: as root it would give an existing directory the mode of the lab controller's.
-"""
+"""A workload's configuration set on its machines: put on whole, noted in a ledger, taken off."""
 
 import json
 import tarfile
@@ -12,6 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError
+from buildbot_bench.core.json_reader import from_json
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.lab.files import replace_text
 from buildbot_bench.lab.hardware.remote import Remote
@@ -48,6 +44,7 @@ fi
 mv "$record.new" "$record"
 sync
 """
+# tar(1) is given no directory: as root it would give one that is there the lab controller's mode.
 _PUT_ON = r"""
 while IFS= read -r directory; do mkdir -p "$directory"; done <"$record/directories"
 tar -xzf "$record/set.tgz"
@@ -212,11 +209,8 @@ class Ledger:
         """
         try:
             rows = json.loads(self._path.read_text(encoding="utf-8"))
-            return {
-                str(address): LyingSet(**{**row, "saving": tuple(row["saving"])})
-                for address, row in rows.items()
-            }
-        except (OSError, ValueError, TypeError, KeyError, AttributeError):
+            return {address: from_json(LyingSet, row) for address, row in rows.items()}
+        except (OSError, ValueError, AttributeError):
             return {}
 
     def note(self, address: str, lying: LyingSet) -> None:

@@ -1,8 +1,4 @@
-"""The configuration sets of a testbed's machines, kept in step with the workload.
-
-A workload without a set must not run on the settings of the one before it: the set of an earlier
-job is taken off first, also from a machine that the testbed no longer names.
-"""
+"""The configuration sets of a testbed's machines, kept in step with the workload."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,7 +34,7 @@ class Configurator:
         changed = False
         if self.settings.reference is not None:
             address = self.settings.reference.address
-            lying = self._on_reference(workload, self.settings.reference.root)
+            lying = LyingSet(workload=workload, root=self.settings.reference.root, record=_RECORD)
             changed = self._replace(address, lying, parts.reference, scratch)
         self._replace(self.settings.dut.address, self._on_dut(workload), parts.dut, scratch)
         return changed
@@ -62,9 +58,6 @@ class Configurator:
                     f" longer names: {error.message}",
                     hint=f"have it answer, or remove {address} from the lab's sets.json",
                 ) from error
-
-    def _on_reference(self, workload: str, root: str) -> LyingSet:
-        return LyingSet(workload=workload, root=root, record=_RECORD)
 
     def _on_dut(self, workload: str) -> LyingSet:
         dut = self.settings.dut

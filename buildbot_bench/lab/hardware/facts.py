@@ -72,7 +72,8 @@ def testbed_facts(
     facts |= load_facts(settings, traffic)
     facts |= set_facts(workload, settings.workloads[workload].configs)
     if settings.reference is not None:
-        facts |= _host_facts(reach(settings.reference.address), "reference")
+        told = _tell(reach(settings.reference.address), _HOST_SCRIPT)
+        facts |= {f"reference {name}": _short("", told[name]) for name in told if told[name]}
     for number, sender in enumerate(settings.senders):
         facts |= generator_facts(reach(sender.address), f"sender {number}", traffic)
     return facts | generator_facts(reach(settings.receiver.address), "receiver", traffic)
@@ -116,11 +117,6 @@ def set_facts(workload: str, configs: Path | None) -> dict[str, str]:
             digest.update(f"{path.relative_to(configs)}\0".encode())
             digest.update(hashlib.sha256(path.read_bytes()).digest())
     return {"configuration": f"{workload} {digest.hexdigest()[:_SHORT]}"}
-
-
-def _host_facts(remote: Remote, role: str) -> dict[str, str]:
-    told = _tell(remote, _HOST_SCRIPT)
-    return {f"{role} {name}": _short("", value) for name, value in told.items() if value}
 
 
 def load_facts(settings: SshSettings, traffic: PktgenTraffic) -> dict[str, str]:

@@ -1,9 +1,4 @@
-"""The check that a host's pkt-gen takes the options of its command line.
-
-pkt-gen reads its options in their order and prints its usage at `-h`, before it opens a port, or at
-an unknown option, where it fails (tools/tools/netmap/pkt-gen.c). An option that lacks its value
-takes `-h` for that; then `-:`, which no program knows, ends it.
-"""
+"""The check that a host's pkt-gen takes the options of its command line."""
 
 from collections.abc import Iterator, Sequence
 
@@ -15,6 +10,8 @@ from buildbot_bench.lab.hardware.settings import GeneratorSettings, SshSettings
 from buildbot_bench.lab.hardware.switchboard import Reach
 from buildbot_bench.lab.pktgen import refused_option
 
+# pkt-gen prints its usage at `-h`, before it opens a port, or at an unknown option, where it fails.
+# An option that lacks its value takes `-h` for that; then `-:` ends it.
 # Should it send all the same, because it is another program, then not for long.
 _SCRIPT = 'exec timeout -k 1 5 "$0" "$@" -h -: 2>&1'
 

@@ -1,8 +1,4 @@
-"""The traffic of a workload, and pkt-gen's command lines for it.
-
-Addresses are those of RFC 2544 and RFC 5180: 198.18/16 and 2001:2::/49 on the sender's side,
-198.19/16 and 2001:2:0:8000::/49 on the receiver's. pkt-gen takes a frame without its CRC.
-"""
+"""The traffic of a workload, and pkt-gen's command lines for it."""
 
 import re
 from collections.abc import Mapping
@@ -78,10 +74,6 @@ class PktgenTraffic:
         """What the senders bring about together with frames of this size."""
         return min(self.offered_pps, self.line_rate_pps)
 
-    def family_of(self, sender: int) -> str:
-        """The family that a sender sends, counted from 0."""
-        return ("inet", "inet6")[sender % 2] if self.family == "dual" else self.family
-
     def ranges(self, family: str) -> tuple[str, str]:
         """pkt-gen's -s and -d."""
         if self.sources:
@@ -98,7 +90,7 @@ class PktgenTraffic:
         self, interface: str, *, mac: str, dut_mac: str, sender: int, of: int
     ) -> list[str]:
         """The command of one sender of several."""
-        family = self.family_of(sender)
+        family = ("inet", "inet6")[sender % 2] if self.family == "dual" else self.family
         source, destination = self.ranges(family)
         length = max(self.frame_bytes, _LEAST_BYTES[family]) - _CRC_BYTES
         command = [self.pkt_gen, "-N", "-f", "tx", "-i", interface, "-n", str(self.packets(of))]

@@ -1,8 +1,4 @@
-"""The installation of a kernel, or of a whole image of nanobsd, on a machine.
-
-On nanobsd the root is mounted read-write for as long as that takes, and never left so: the next
-boot would panic on /entropy.
-"""
+"""The installation of a kernel, or of a whole image of nanobsd, on a machine."""
 
 from __future__ import annotations
 
@@ -49,9 +45,20 @@ def install_kernel(
     if _remote_digest(remote, f"{directory}/kernel") == archive.kernel_digest:
         return
     with writable(remote, nanobsd=dut.is_nanobsd):
-        _remove_earlier(remote, dut)
+        # The kernels of earlier jobs; never the known-good one, whose name is another
+        boot = dut.path("boot")
+        remote.need(
+            "find", boot, "-maxdepth", "1", "-name", "bench.*", "-exec", "rm", "-rf", "{}", "+"
+        )
         try:
-            _unpack(remote, limits, packed, directory)
+            # By way of a directory of another name: the kernel is there wholly or not at all
+            fresh, staged = f"{directory}.new", f"{directory}.tgz"
+            remote.need("rm", "-rf", fresh, directory)
+            remote.need("mkdir", "-p", fresh)
+            _upload_checked(remote, packed, staged)
+            remote.need("tar", "-xzf", staged, "-C", fresh, deadline_s=limits.transfer_s)
+            remote.need("rm", "-f", staged)
+            remote.need("mv", fresh, directory)
         except InfraError as error:
             remote.run("rm", "-rf", f"{directory}.new", f"{directory}.tgz")
             if any(words in error.message for words in _NO_SPACE):
@@ -66,28 +73,11 @@ def install_kernel(
             )
 
 
-def _unpack(remote: Remote, limits: Limits, packed: Path, directory: str) -> None:
-    """By way of a directory of another name: the kernel is there wholly or not at all."""
-    fresh, staged = f"{directory}.new", f"{directory}.tgz"
-    remote.need("rm", "-rf", fresh, directory)
-    remote.need("mkdir", "-p", fresh)
-    _upload_checked(remote, packed, staged)
-    remote.need("tar", "-xzf", staged, "-C", fresh, deadline_s=limits.transfer_s)
-    remote.need("rm", "-f", staged)
-    remote.need("mv", fresh, directory)
-
-
 def _upload_checked(remote: Remote, source: Path, target: str) -> None:
     remote.upload(source, target)
     found, wanted = _remote_digest(remote, target), sha256(source)
     if found != wanted:
         raise InfraError(f"{remote.address}: {target} was damaged on its way: {found}")
-
-
-def _remove_earlier(remote: Remote, dut: DutSettings) -> None:
-    """The kernels of earlier jobs; never the known-good one, whose name is another."""
-    boot = dut.path("boot")
-    remote.need("find", boot, "-maxdepth", "1", "-name", "bench.*", "-exec", "rm", "-rf", "{}", "+")
 
 
 def _remote_digest(remote: Remote, path: str) -> str:
@@ -122,10 +112,7 @@ NOTHING = KernelArchive(name="", kernel=b"", kernel_digest="")
 
 
 def repack(artefact: Path, digest: str, target: Path) -> KernelArchive:
-    """Read an artefact whose SHA-256 is `digest`, and pack its kernel for the DUT.
-
-    Another digest is an InfraError.
-    """
+    """Read an artefact whose SHA-256 is `digest`, and pack its kernel for the DUT."""
     check_digest(artefact, digest)
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -262,7 +249,6 @@ def upgrade(remote: Remote, dut: DutSettings, limits: Limits, image: SliceImage)
 
 
 def _completed(remote: Remote, dut: DutSettings) -> int:
-    """How often the DUT's log says that an upgrade is complete."""
     if not dut.upgrade_log:
         return 0
     answer = remote.run("grep", "-c", dut.upgrade_log, dut.path("var/log/messages"))

@@ -1,27 +1,21 @@
-"""Packets timed by pkt-gen's ping on the first sender's port, beside the load that is offered.
+"""Packets timed by pkt-gen's ping beside the load that is offered, and searches under traffic."""
 
-ping waits for an answer before it sends the next packet, so it makes no load; and pong answers with
-the addresses of IP as they were, which a router sends back to where it comes from. So the load
-is that of the workload, and a ping is for an address that the DUT routes back to the port that it
-comes from. A switch of vale(4) has both on that port: it learns the MAC that answers are for from
-ping, and the load has another one.
-"""
-
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.core.run_logs import RunLogs
 from buildbot_bench.lab.hardware.flows import PktgenTraffic
-from buildbot_bench.lab.hardware.loss import MOST_OFF, NothingPassed
+from buildbot_bench.lab.hardware.loss import MOST_OFF, NothingPassed, offered
 from buildbot_bench.lab.hardware.process import RemoteProcess
 from buildbot_bench.lab.hardware.remote import Remote
 from buildbot_bench.lab.hardware.settings import SshSettings
 from buildbot_bench.lab.hardware.switchboard import Reach
 from buildbot_bench.lab.hardware.traffic import Blaster
 from buildbot_bench.lab.latency import Latency, LatencySettings
+from buildbot_bench.lab.loss_search import FoundRates, LossSettings, search_rates
 from buildbot_bench.lab.pktgen import Pings, Unusable, mean_pps, parse_pings, refused_option
 
 VALECTL = "valectl"
@@ -118,3 +112,48 @@ def _latency(log: str, load: str, load_pps: float, lost: float) -> Latency:
             raise InfraError(f"at {load}: {reason}")
         case Pings() as pings:
             return Latency(load=load, load_pps=load_pps, pings=pings, lost=lost)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Searches:
+    """The searches of one testbed. `tell` hears what is being done.
+
+    Each raises NothingPassed where nothing at all comes through, InfraError for the lab's faults.
+    """
+
+    settings: SshSettings
+    reach: Reach
+    blaster: Blaster
+    logs: Path
+    tell: Callable[[str], None]
+
+    def rates(self, workload: str, loss: LossSettings) -> FoundRates:
+        """The rates without loss, and with little."""
+        traffic = self.settings.traffic_of(workload)
+        self.tell("traffic at several rates")
+        dut = self.reach(self.settings.dut.address)
+        offer = offered(self.blaster, self.settings, traffic, dut)
+        return search_rates(offer, loss, most_pps=traffic.load_pps)
+
+    def latencies(self, workload: str, loads: Mapping[str, float]) -> list[Latency]:
+        """How long packets take at each load."""
+        self.tell("pings under traffic")
+        try:
+            return time_packets(self.settings, self.reach, self.logs, workload, loads)
+        except NothingPassed:
+            # A link may have bounced as the switch took its port: that is not the kernel's fault.
+            self.tell("no ping came back; pings once more")
+        return time_packets(self.settings, self.reach, self.logs, workload, loads)
+
+    def sampled(self, workload: str, share: float) -> PktgenTraffic:
+        """The traffic of a capture: the workload's, or a share of its rate without loss."""
+        traffic, loss = self.settings.traffic_of(workload), self.settings.workloads[workload].loss
+        if loss is None or not share:
+            return traffic
+        try:
+            ndr_pps = self.rates(workload, loss).ndr_pps
+        except NothingPassed:
+            ndr_pps = None
+        if ndr_pps is None:
+            raise InfraError("there is no rate without loss, of which a capture takes a share")
+        return replace(traffic, offered_pps=share * ndr_pps)

@@ -71,13 +71,10 @@ class Life:
         except KernelFault as fault:
             raise InfraError(
                 f"the known-good kernel does not come up: {fault}",
-                hint=self._advice(),
+                hint="there is no power driver: go and look, or give it one"
+                if self._machine.power is None
+                else "see `bench-lab check`, then its console",
             ) from fault
-
-    def _advice(self) -> str:
-        if self._machine.power is None:
-            return "there is no power driver: go and look, or give it one"
-        return "see `bench-lab check`, then its console"
 
 
 # The archive's labels came from file names, and 43 of its 991 results belong to another kernel.

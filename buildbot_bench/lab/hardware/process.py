@@ -1,8 +1,4 @@
-"""A program that runs on another host beside our work, and is certain to end.
-
-It is stopped by the number that it was started under, never by its name. If nobody is left to
-stop it, timeout(1) does so on the host itself.
-"""
+"""A program that runs on another host beside our work, and is certain to end."""
 
 import re
 import subprocess

@@ -102,8 +102,7 @@ class RemoteMachine:
     def reach(self, before: Alive | None, wanted: str) -> Alive:
         """Wait for a reboot's outcome, taking the power away when there is none.
 
-        Raises:
-            KernelFault: When the outcome is not `wanted`, and ready; with all that was seen.
+        Raises KernelFault, with all that was seen, when it is not `wanted`, and ready.
         """
         watch, troubles = BootWatch(before, wanted), list[str]()
         for cycle in range(self.limits.power_cycles + 1):
@@ -137,11 +136,7 @@ class RemoteMachine:
         return progress
 
     def await_ready(self, watch: BootWatch) -> Alive:
-        """Wait until each readiness command succeeds.
-
-        Raises:
-            KernelFault: When that takes too long.
-        """
+        """Wait until each readiness command succeeds; KernelFault when that takes too long."""
         end_s = time.monotonic() + self.limits.ready_s
         self.tell("waiting until it is ready")
         while True:
@@ -158,7 +153,6 @@ class RemoteMachine:
             time.sleep(self.limits.poll_s)
 
     def _not_ready(self) -> str:
-        """Why it is not ready; empty when it is."""
         try:
             return self._unfiltered() if self.firewall else self._failing_command()
         except Unreachable as error:

@@ -1,10 +1,4 @@
-"""One host behind ssh: commands with a deadline, uploads, and the kernel's variables.
-
-A command is a list of words, quoted for the host's shell here and nowhere else. OpenSSH itself
-watches the connection (ConnectTimeout, ServerAliveInterval); a deadline of our own stands behind.
-Short commands may share a connection (ControlMaster); a question whether a host answers, or a
-long run, has one of its own.
-"""
+"""One host behind ssh: commands with a deadline, uploads, and the kernel's variables."""
 
 import shlex
 import subprocess
@@ -115,11 +109,7 @@ class Remote:
         stdin: BinaryIO | None = None,
         shared: bool = True,
     ) -> RemoteAnswer:
-        """Run a command to its end, no matter what it is.
-
-        Raises:
-            Unreachable: When that cannot be known.
-        """
+        """Run a command to its end, no matter what it is; Unreachable when that is not known."""
         limit_s = deadline_s or self._limits.command_s
         self._may_be_shared |= shared
         try:

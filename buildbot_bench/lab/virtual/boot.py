@@ -1,12 +1,38 @@
-"""The wait for a virtual DUT to forward packets, and the reason when it does not."""
+"""The wait for a virtual DUT to forward packets, and what its console says when it does not."""
 
+import re
 import time
 
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.lab.virtual.console import last_words
+from buildbot_bench.lab.hardware.boot_watch import panic_in
 from buildbot_bench.lab.virtual.machine import VirtualMachine
 from buildbot_bench.lab.virtual.system import System
 from buildbot_bench.lab.virtual.wires import Lost
+
+_BUILD_ID = re.compile(r"^(?:build-id|kern\.build_id): ([0-9a-f]{8,64})\s*$", re.MULTILINE)
+_SHOWN = 120  # characters of a line
+_LAST_LINES = 5  # lines
+
+
+def build_id_in(console: str) -> str:
+    """The build ID that a kernel printed as it booted; empty if it did not."""
+    match = _BUILD_ID.search(console)
+    return match[1] if match else ""
+
+
+def last_lines(console: str) -> str:
+    """The last lines that are not empty, in one; for an error that somebody must fix."""
+    lines = [line.strip()[:_SHOWN] for line in console.splitlines() if line.strip()]
+    return " | ".join(lines[-_LAST_LINES:]) or "nothing"
+
+
+def last_words(console: str) -> str:
+    """A panic, or else the last line that is not empty, in a clause; empty for a silent one."""
+    if panic := panic_in(console):
+        return panic[:_SHOWN]
+    lines = [line.strip() for line in console.splitlines() if line.strip()]
+    return f"its last words: {lines[-1][:_SHOWN]}" if lines else "its console stayed silent"
+
 
 _LAST_GASP_S = 1.0  # that a machine may take to go off after its wires fell silent
 _LOOK_S = 0.02  # between two looks at a console
@@ -14,10 +40,7 @@ _BY_OTHERS = ("SIGHUP", "SIGINT", "SIGKILL", "SIGTERM")
 
 
 def await_forwarding(machine: VirtualMachine, system: System, limit_s: float) -> str:
-    """Wait until packets come through; what happened instead, in a clause, or nothing.
-
-    Raises InfraError when somebody else ended the machine.
-    """
+    """Wait until packets come through; what happened instead, in a clause, or nothing."""
     end_s = time.monotonic() + limit_s
     while time.monotonic() < end_s:
         console = machine.console()

@@ -1,7 +1,6 @@
 """The check-up of a testbed in a virtual machine."""
 
 import re
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from buildbot_bench.lab.virtual.machine import qemu
 from buildbot_bench.lab.virtual.places import symbolizer
 from buildbot_bench.lab.virtual.probe import KVM_DEVICE, boots
 from buildbot_bench.lab.virtual.settings import QemuSettings
+from buildbot_bench.programs import output_of
 
 MACHINE = ("QEMU", "boot")  # the findings without which there is no machine
 _VERSION_S = 20.0  # for `qemu --version`, on a machine however busy
@@ -41,17 +41,8 @@ def check_machine(
 
 def qemu_version(program: str, home: Path) -> str:
     """What QEMU calls itself."""
-    try:
-        result = subprocess.run(  # noqa: S603 - a list, no shell
-            [str(qemu(program, home)), "--version"],
-            capture_output=True,
-            text=True,
-            timeout=_VERSION_S,
-            check=True,
-        )
-    except (OSError, subprocess.SubprocessError) as error:
-        raise InfraError(f"{program} does not run: {error}") from error
-    name = result.stdout.partition("\n")[0].strip()
+    told = output_of([str(qemu(program, home)), "--version"], deadline_s=_VERSION_S)
+    name = told.partition("\n")[0].strip()
     version = _VERSION.search(name)
     if version and (int(version[1]), int(version[2])) < _OLDEST:
         raise InfraError(f"{name} has no stream network", hint="install QEMU 7.2 or newer")

@@ -1,9 +1,4 @@
-"""The frames that a virtual testbed sends, and the check of the frames that come back.
-
-The smallest UDP packets, between the networks that RFC 2544 (IPv4) and RFC 5180 (IPv6) set aside
-for benchmarks. On the wire of QEMU's `stream` network each frame follows its length, four bytes,
-big-endian.
-"""
+"""The frames that a virtual testbed sends, and the check of the frames that come back."""
 
 import struct
 from collections.abc import Callable
@@ -15,6 +10,7 @@ PREFIX = 4  # bytes of a frame's length before it
 SENDER = bytes.fromhex("525400000100")  # the two machines on the wires; QEMU's prefix
 RECEIVER = bytes.fromhex("525400000101")
 PORTS = (bytes.fromhex("525400000001"), bytes.fromhex("525400000002"))  # the DUT's
+# The networks that RFC 2544 and RFC 5180 set aside for benchmarks.
 SOURCE_4, DESTINATION_4 = bytes([198, 18, 0, 0]), bytes([198, 19, 0, 0])  # /16 each
 SOURCE_6 = bytes.fromhex("20010002000000180000000000000000")  # /64 each, of 2001:2::/48
 DESTINATION_6 = bytes.fromhex("20010002000000190000000000000000")
@@ -74,21 +70,6 @@ def addressed(taken: bytes) -> tuple[bytes, bytes]:
             kept.append(taken[start:end])
         start = end
     return b"".join(kept), taken[start:]
-
-
-def burst() -> bytes:
-    """PACKETS frames of IPv4 of as many flows, as they go to the DUT."""
-    return IPV4.burst()
-
-
-def ping() -> bytes:
-    """A single frame of IPv4."""
-    return IPV4.ping()
-
-
-def forwarded(answer: bytes) -> str:
-    """What is wrong with frames of IPv4 that came back, in one clause; empty when nothing is."""
-    return IPV4.forwarded(answer)
 
 
 def _end_of_frame(taken: bytes, start: int) -> int:

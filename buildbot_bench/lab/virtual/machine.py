@@ -1,9 +1,4 @@
-"""One boot of a virtual DUT: QEMU's process with its wires, monitor and console.
-
-Wires and monitor are nameless sockets that only this process and QEMU hold; the console's pipe is
-its owner's alone. A machine that resets itself ends instead, so that a panic and a boot loop are
-seen, and each boot reads the kernel anew.
-"""
+"""One boot of a virtual DUT: QEMU's process with its wires, monitor and console."""
 
 import os
 import shutil
@@ -53,7 +48,11 @@ class VirtualMachine:
         self.cpu = last_cpu()
         self._console = home / "logs" / "console.out"
         self._keyboard = home / "logs" / "console.in"
-        _make_console(self._console, self._keyboard)
+        # An empty file that QEMU writes to, so that no kernel waits for a reader, and a pipe
+        self._console.parent.mkdir(parents=True, exist_ok=True)
+        self._console.write_bytes(b"")
+        self._keyboard.unlink(missing_ok=True)
+        os.mkfifo(self._keyboard, 0o600)
         ours, theirs = zip(*(socket.socketpair() for _ in range(3)), strict=True)
         self.wires = Wires(ours[0], ours[1], settings.stall_s, traffic)
         self.monitor = Monitor(ours[2])
@@ -146,12 +145,10 @@ def loading(plugin: Plugin) -> list[str]:
 
 
 def _device(settings: QemuSettings) -> str:
-    """One of the DUT's network ports, as it is given to QEMU."""
     return _DEVICES[settings.nic] + (_WHEN_EXACT[settings.nic] if settings.exact else "")
 
 
 def _ports(kind: str, descriptors: Sequence[int]) -> list[str]:
-    """The DUT's two network ports, each at a socket that QEMU inherits."""
     arguments = []
     for n, (descriptor, address) in enumerate(zip(descriptors, PORTS, strict=True)):
         wire = f"stream,id=port{n},addr.type=fd,addr.str={descriptor}"
@@ -161,16 +158,7 @@ def _ports(kind: str, descriptors: Sequence[int]) -> list[str]:
 
 
 def _terminals(monitor: int, console: Path) -> list[str]:
-    """QEMU's monitor at a socket, and the DUT's serial console at its two files."""
     arguments = ["-chardev", f"socket,id=monitor,fd={monitor}"]
     arguments += ["-mon", "chardev=monitor,mode=control"]
     both = option_value(console.with_suffix(""))
     return [*arguments, "-chardev", f"pipe,id=console,path={both}", "-serial", "chardev:console"]
-
-
-def _make_console(said: Path, keyboard: Path) -> None:
-    """An empty file that QEMU writes to, so that no kernel waits for a reader, and a pipe."""
-    said.parent.mkdir(parents=True, exist_ok=True)
-    said.write_bytes(b"")
-    keyboard.unlink(missing_ok=True)
-    os.mkfifo(keyboard, 0o600)

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from buildbot_bench.core.profile.model import path_in_git
-from buildbot_bench.lab.virtual.elf import Symbols
+from buildbot_bench.lab.virtual.trace import Symbols
 
 # As LLVM and binutils have them. Debian names LLVM's with its version, FreeBSD's packages with
 # neither a dash nor a dot (llvm-symbolizer19).

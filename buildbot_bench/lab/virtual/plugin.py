@@ -59,7 +59,9 @@ class Plugin:
         """How often each address was executed since they were zero; InfraError for none."""
         used = self._used()
         if used > len(self._addresses):
-            self._read_addresses(used)
+            known = len(self._addresses)
+            part = self._memory[_ADDRESSES_AT + 8 * known : _ADDRESSES_AT + 8 * used]
+            self._addresses.extend(memoryview(part).cast("Q"))
         counts = memoryview(self._memory[_COUNTS_AT : _COUNTS_AT + 4 * used]).cast("I")
         found: Executed = Counter()
         for address, count in zip(self._addresses, counts, strict=True):
@@ -81,17 +83,9 @@ class Plugin:
             )
         return int(used)
 
-    def _read_addresses(self, used: int) -> None:
-        known = len(self._addresses)
-        part = self._memory[_ADDRESSES_AT + 8 * known : _ADDRESSES_AT + 8 * used]
-        self._addresses.extend(memoryview(part).cast("Q"))
-
 
 def compiled_plugin(version: str, home: Path) -> Path:
-    """The plugin for a QEMU that calls itself so; compiles it when sources or flags are new.
-
-    Raises InfraError where there is no compiler, or it fails.
-    """
+    """The plugin for a QEMU that calls itself so; compiles it when sources or flags are new."""
     source = resources.files("buildbot_bench.lab.virtual") / "tracer" / "tracer.c"
     flags = (*_FLAGS, f"-DSLOTS={_SLOTS}", f"-DAPI={_interface(version)}")
     target = home / "tools" / f"tracer-{fingerprint(flags, [source])}" / "tracer.so"
@@ -103,6 +97,5 @@ def compiled_plugin(version: str, home: Path) -> Path:
 
 
 def _interface(version: str) -> int:
-    """The version of QEMU's plugin interface that it takes."""
     major = _MAJOR.search(version)
     return 2 if major and int(major[1]) >= _FIRST_OF_API_2 else 1

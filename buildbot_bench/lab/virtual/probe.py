@@ -1,8 +1,4 @@
-"""The test whether QEMU boots a machine here, and whether KVM works.
-
-On some machines a KVM device opens, but guests hang in the firmware or crawl through it. So a boot
-sector of our own is started, which prints a word and stops.
-"""
+"""The test whether QEMU boots a machine here, and whether KVM works."""
 
 import os
 from pathlib import Path
@@ -56,7 +52,7 @@ def boots(
 
 
 def kvm_works(program: str, home: Path) -> bool:
-    """Whether guests run by KVM here, and as fast as they should."""
+    """Whether guests run by KVM here, and do not hang or crawl where its device opens."""
     return os.access(KVM_DEVICE, os.R_OK | os.W_OK) and boots(program, home, "kvm", KVM_LIMIT_S)
 
 

@@ -1,9 +1,6 @@
-"""The two ways to count a DUT's instructions: QEMU's plugin and QEMU's log.
+"""The two ways to count a DUT's instructions: QEMU's plugin and QEMU's log."""
 
-Both count alike. For a burst of FreeBSD 13.1 the plugin takes 7 ms and the log 0.5 s or more, but a
-QEMU may lack plugins, and a lab a compiler.
-"""
-
+from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
@@ -100,16 +97,15 @@ class Tracing:
     def __init__(self, program: str, home: Path) -> None:
         self._program = program
         self._home = home
-        self._found: tuple[Path | None, str] | None = None
 
     def in_words(self) -> str:
         """How instructions are counted here."""
-        library, fault = self._library()
+        library, fault = self._library
         return f"QEMU's log, which is slow: {fault}" if library is None else "a plugin of QEMU's"
 
     def plugin(self) -> Plugin | None:
         """A plugin for a QEMU that is to be started, if it can count by one."""
-        library, _ = self._library()
+        library, _ = self._library
         return None if library is None else Plugin(library, self._home / "logs")
 
     def tracer(self, machine: VirtualMachine) -> Tracer:
@@ -118,12 +114,8 @@ class Tracing:
             return LogTracer(machine.monitor, self._home / "logs" / "trace")
         return PluginTracer(machine.monitor, machine.plugin)
 
+    @cached_property
     def _library(self) -> tuple[Path | None, str]:
-        if self._found is None:
-            self._found = self._find_library()
-        return self._found
-
-    def _find_library(self) -> tuple[Path | None, str]:
         """The plugin if this QEMU counts by it, and else why not, in a clause."""
         program, home = self._program, self._home
         try:
@@ -140,6 +132,5 @@ class Tracing:
 
 
 def _quoted(path: Path) -> str:
-    """A path as the monitor reads it."""
     escaped = str(path).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'

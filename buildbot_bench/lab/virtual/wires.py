@@ -1,8 +1,4 @@
-"""The exchange of bursts with a virtual DUT: sent on one side, received on the other.
-
-Sender and receiver go in lock-step: a burst is sent when the one before it is back. QEMU reads a
-burst from its socket at once, so that the guest, which sleeps meanwhile, finds all of it.
-"""
+"""The exchange of bursts with a virtual DUT: sent on one side, received on the other."""
 
 import socket
 import time

@@ -37,10 +37,7 @@ class VirtualWorkload:
 
 
 def workloads_of(system: str) -> Mapping[str, VirtualWorkload]:
-    """The workloads that a system can be asked for, by name.
-
-    It fails as `extensions.load_all` does, when one cannot be imported.
-    """
+    """The workloads that a system can be asked for, by name."""
     found = extensions.load_all(extensions.VIRTUAL_WORKLOADS)
     return {name: workload for name, workload in found.items() if system in workload.systems}
 
@@ -70,25 +67,15 @@ def route_ipv6(sending: str, receiving: str) -> list[str]:
     ]
 
 
-def _forward(sending: str, receiving: str) -> list[str]:
-    return [*_NO_IPFW, *route_ipv4(sending, receiving)]
-
-
-def _forward_ipv6(sending: str, receiving: str) -> list[str]:
-    return [*_NO_IPFW, *route_ipv6(sending, receiving)]
-
-
-def _forward_behind_ipfw(sending: str, receiving: str) -> list[str]:
-    return [IPFW_COMMAND, *route_ipv4(sending, receiving)]
-
-
-def _forward_behind_pf(sending: str, receiving: str) -> list[str]:
-    return [*_NO_IPFW, PF_COMMAND, *route_ipv4(sending, receiving)]
+def _after(
+    *first: str, route: Callable[[str, str], list[str]] = route_ipv4
+) -> Callable[[str, str], list[str]]:
+    return lambda sending, receiving: [*first, *route(sending, receiving)]
 
 
 FORWARDING = VirtualWorkload(
-    traffic=IPV4, commands=_forward, systems=frozenset({FREEBSD, MULTIBOOT})
+    traffic=IPV4, commands=_after(*_NO_IPFW), systems=frozenset({FREEBSD, MULTIBOOT})
 )
-FORWARDING6 = VirtualWorkload(traffic=IPV6, commands=_forward_ipv6)
-IPFW_STATEFULL = VirtualWorkload(traffic=IPV4, commands=_forward_behind_ipfw, module="ipfw")
-PF_STATEFULL = VirtualWorkload(traffic=IPV4, commands=_forward_behind_pf, module="pf")
+FORWARDING6 = VirtualWorkload(traffic=IPV6, commands=_after(*_NO_IPFW, route=route_ipv6))
+IPFW_STATEFULL = VirtualWorkload(traffic=IPV4, commands=_after(IPFW_COMMAND), module="ipfw")
+PF_STATEFULL = VirtualWorkload(traffic=IPV4, commands=_after(*_NO_IPFW, PF_COMMAND), module="pf")

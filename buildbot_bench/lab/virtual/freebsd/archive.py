@@ -71,7 +71,6 @@ def _take_out(artefact: Path, names: Collection[str]) -> dict[str, bytes]:
 
 
 def _require_bootable(kernel: Path) -> None:
-    """See that a virtual machine of this kind boots a kernel."""
     match kind := kind_of(kernel):
         case FileKind.FREEBSD | FileKind.AMD64:
             return

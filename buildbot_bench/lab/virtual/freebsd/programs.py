@@ -1,10 +1,12 @@
-"""The loader, the init and a checking kernel of a FreeBSD under test, compiled on the lab host."""
+"""The loader, the init and a checking kernel of a FreeBSD under test, and what the loader loads."""
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
+from typing import NamedTuple
 
 from buildbot_bench.lab.drivers.toolchain import compile_program, fingerprint
 from buildbot_bench.lab.virtual.kind import ABI_AT, FREEBSD_ABI
@@ -40,10 +42,7 @@ class Programs:
 
 
 def programs(home: Path) -> Programs:
-    """Both programs; compiles them when sources or flags are new.
-
-    Raises InfraError when that fails: the compiler must make programs for x86, by -m32 and -m64.
-    """
+    """Both programs; compiles them when sources or flags are new."""
     return Programs(loader=_program("loader", home), init=_program("init", home))
 
 
@@ -72,5 +71,23 @@ def _program(name: str, home: Path, *more: str) -> Path:
 
 
 def _files(part: Traversable) -> list[Traversable]:
-    """The files of a directory, linker scripts and headers included, by name."""
     return sorted((file for file in part.iterdir() if file.is_file()), key=lambda file: file.name)
+
+
+class Handed(NamedTuple):
+    """A file, its kind as loader/main.c has it, and the name by which the kernel calls it."""
+
+    path: Path
+    kind: str
+    name: str = ""
+
+
+def handing(loader: Path, files: Sequence[Handed], home: Path) -> list[str]:
+    """QEMU's arguments; the kernel comes first.
+
+    A space and a comma mean something in -initrd, and a testbed's home may have some: its files are
+    named from where QEMU runs, which is the home's directory of logs.
+    """
+    logs = home / "logs"
+    listed = (f"{os.path.relpath(file.path, logs)} {file.kind} {file.name}" for file in files)
+    return ["-kernel", str(loader), "-initrd", ",".join(listed)]

@@ -1,9 +1,4 @@
-"""FreeBSD for amd64 as a DUT: kernel archives, booted by a loader of our own.
-
-The kernel starts as FreeBSD's own loader leaves it: modules beside it, the kenv, and a memory disk
-as its root. The only program there is our init, which does what stands in /etc/commands, reports
-that it is ready, and then takes commands from the console.
-"""
+"""FreeBSD for amd64 as a DUT: kernel archives, booted by a loader of our own."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -13,12 +8,11 @@ from buildbot_bench.archives.disk import make_file_system, program_at
 from buildbot_bench.core.errors import BenchError
 from buildbot_bench.lab.driver import CheckFinding
 from buildbot_bench.lab.drivers.toolchain import compiler
-from buildbot_bench.lab.virtual.console import last_words
+from buildbot_bench.lab.virtual.boot import last_words
 from buildbot_bench.lab.virtual.frames import BurstTraffic
 from buildbot_bench.lab.virtual.freebsd import script
 from buildbot_bench.lab.virtual.freebsd.archive import unpack
-from buildbot_bench.lab.virtual.freebsd.handing import Handed, handing
-from buildbot_bench.lab.virtual.freebsd.programs import checker, programs
+from buildbot_bench.lab.virtual.freebsd.programs import Handed, checker, handing, programs
 from buildbot_bench.lab.virtual.machine import VirtualMachine
 from buildbot_bench.lab.virtual.settings import FREEBSD, PPS, QemuSettings
 from buildbot_bench.lab.virtual.system import BootImage
