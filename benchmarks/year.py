@@ -46,6 +46,7 @@ PAGE_GOAL_S = 2.0
 _LATER, _SLOWEST = "idle", 4
 RETENTION_S = 900.0
 MAILS_S = 600.0
+_PATIENCE_S = 900.0  # of who opens a page while a busy machine does its first cycle
 _QUIET_S = 30.0  # some cycles of the broker
 _DELETED = 100  # letters of a log that says that it was deleted, and more
 _SHOWN = {
@@ -76,10 +77,11 @@ class Notes:
 
     @contextmanager
     def timed(self, what: str) -> Iterator[None]:
-        """Keep how long something takes."""
-        began_s = time.monotonic()
+        """Keep how long something takes, and what it takes of the processor, with its children."""
+        began_s, before = time.monotonic(), sum(os.times()[:4])
         yield
-        self.add(what, f"{time.monotonic() - began_s:.1f} s")
+        of_processor = sum(os.times()[:4]) - before
+        self.add(what, f"{time.monotonic() - began_s:.1f} s, {of_processor:.1f} s")
 
     def page(
         self, what: str, when: str, took_s: tuple[float, float], *, shown: bool = True
@@ -337,7 +339,7 @@ def _see_pages(place: Place, farm: LocalFarm, size: Size, notes: Notes, when: st
     }
     asked = [*(RESOURCES), "programs"]
     longest: dict[str, tuple[float, float]] = {}
-    with httpx.Client(timeout=120, trust_env=False, base_url=farm.plan.url) as client:
+    with httpx.Client(timeout=_PATIENCE_S, trust_env=False, base_url=farm.plan.url) as client:
         for pattern in asked:
             paths = programs(there) if pattern == "programs" else targets(pattern, there)
             for path in paths:
