@@ -91,12 +91,11 @@ class Row:
             self.moment[cut] - self.moment[first]
         ) / before
         variance = 1 / before + 1 / after
-        parts = (
-            (self.square[cut] - self.square[first]) / before**2,
-            (self.square[last] - self.square[cut]) / after**2,
-        )
+        old = (self.square[cut] - self.square[first]) / before**2
+        new = (self.square[last] - self.square[cut]) / after**2
         alone, build = (
-            self.noise.sigma_build**2 * sum(part * _stays(1 / part, alike) for part in parts)
+            self.noise.sigma_build**2
+            * (old * _stays(1 / old, alike) + new * _stays(1 / new, alike))
             for alike in (0.0, self.noise.alike)
         )
         variance += build - alone

@@ -47,6 +47,7 @@ from buildbot_bench.core.model.spread import (
     bounded_run_spread,
     build_spread,
     run_spread,
+    share_that_changes,
 )
 from buildbot_bench.core.sample import NoiseClass, Sample
 
@@ -81,7 +82,7 @@ _SATURATED_DF = 2  # chosen: three boots of one image that repeat are no acciden
 # Places at which luck is taken for another, by how many standard errors it must be, and the most
 # that is believed. Chosen on simulated years whose luck stays for 1, 2, 4 and 8 builds, so that
 # means scatter as stated; luck that stays for 8 cannot be told from changes of code.
-_FURTHER, _DOUBT, _MOST_ALIKE = 5, 2.5, 0.95
+_FURTHER, _DOUBT, _MOST_ALIKE = 5, 1.0, 0.95
 _TURNS = 3  # of build noise and far images, each given the other
 _EVEN = 0.5  # the probability above which an image is left out of the build noise
 _LEFT = 2  # boots: the fewest that have a spread
@@ -160,7 +161,8 @@ def _of_neighbours(images: Sequence[Floats], sigma_run: float) -> tuple[Spread, 
     if far.sigma <= near.sigma or not far.df:
         return near, 0.0
     doubt = 1 + _DOUBT * math.sqrt(2 / far.df)
-    alike = min(1 - (near.sigma / far.sigma) ** 2 * doubt, _MOST_ALIKE)
+    changes = share_that_changes(images, sigma_run, _FURTHER, far.sigma)
+    alike = min(1 - changes * doubt, _MOST_ALIKE)
     return (replace(near, sigma=far.sigma / math.sqrt(doubt)), alike) if alike > 0 else (near, 0.0)
 
 
