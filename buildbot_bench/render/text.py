@@ -21,6 +21,7 @@ from buildbot_bench.render.environment import environment
 from buildbot_bench.render.layout import WIDTH, aligned, column_widths, moment, padded, wrap
 
 _LABEL_COLUMNS = 16
+_WORKLOAD_COLUMNS = 44  # with the name of a value of its runs
 
 
 def report_text(report: Report, *, whole: bool = True) -> str:
@@ -65,7 +66,7 @@ def scope_table(rows: Sequence[ScopeRow]) -> str:
     cells = [
         (
             shorten(row.testbed, _LABEL_COLUMNS),
-            shorten(row.workload, _LABEL_COLUMNS),
+            shorten(row.workload, _WORKLOAD_COLUMNS),
             extent(row),
             f"{reach(row)}{', ' if row.old else ''}{where(row)}",
         )
