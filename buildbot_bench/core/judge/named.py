@@ -8,6 +8,7 @@ K/k or more: by that rule (e-BH, see `shared`) calm values cause few boots, howe
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -170,10 +171,21 @@ def _worth_a_look(
     return [one.name for one, own in zip(named.metrics, found, strict=True) if own >= least]
 
 
-def _log_evidence(
-    named: NamedRuns, settled: Mapping[str, Sequence[Settled]], min_effect: float
-) -> Floats:
-    """That of a change of each value, at the likeliest of the newest places."""
+def deviations(named: NamedRuns) -> tuple[list[NamedRun], list[list[int | None]]]:
+    """Return the images of the newest epoch, and by value how far each lies from their median.
+
+    The unit is one thousandth of the median; None where an image gave no value.
+    """
+    runs, levels, given = _levels(named)
+    known = np.where(given, levels, np.nan)
+    known[:, ~given.any(axis=0)] = 0.0
+    off = np.rint(1e3 * np.expm1(np.clip(known - np.nanmedian(known, axis=0), -9.0, 9.0)))
+    rows = np.where(given, np.nan_to_num(off), np.nan).T.tolist()
+    return runs, [[None if one != one else int(one) for one in row] for row in rows]  # noqa: PLR0124 - NaN
+
+
+def _levels(named: NamedRuns) -> tuple[list[NamedRun], Floats, np.ndarray[Any, np.dtype[np.bool_]]]:
+    """The first run of each image of the newest epoch, its mean logs, and which values it gave."""
     epoch = named.runs[-1].epoch
     runs = [run for run in named.runs if run.epoch == epoch]
     keys = np.array([(run.position, run.image) for run in runs])
@@ -182,18 +194,26 @@ def _log_evidence(
     is_known = np.isfinite(logs)
     boots = np.add.reduceat(is_known, starts, axis=0)
     levels = np.add.reduceat(np.where(is_known, logs, 0.0), starts, axis=0) / np.maximum(boots, 1)
+    return [runs[start] for start in starts], levels, boots > 0
+
+
+def _log_evidence(
+    named: NamedRuns, settled: Mapping[str, Sequence[Settled]], min_effect: float
+) -> Floats:
+    """That of a change of each value, at the likeliest of the newest places."""
+    runs, levels, given = _levels(named)
     images, values = levels.shape
     if images < _FEW:
         return np.full(values, np.inf)
-    given = boots > 0
     steps = np.where(given[1:] & given[:-1], np.abs(np.diff(levels, axis=0)), np.nan)
     steps[:, np.isnan(steps).all(axis=0)] = 0.0
     sigma = np.maximum(_LEAST_NOISE * np.nanmedian(steps, axis=0) / _NORMAL, _LEAST_SIGMA)
     began = np.array(
         [max((o.began for o in settled.get(m.name, ())), default=0) for m in named.metrics]
     )
-    positions = keys[starts, 0]
-    first = np.maximum(np.searchsorted(positions, began), images - constants.MEMORY)
+    first = np.maximum(
+        np.searchsorted([run.position for run in runs], began), images - constants.MEMORY
+    )
     first = np.maximum(first, 0)
     count, total = (
         np.concatenate((np.zeros((1, values)), np.cumsum(one, axis=0)))
