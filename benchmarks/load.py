@@ -36,6 +36,7 @@ from buildbot_bench.plugin.broker.scheduler import RECONCILE_S, Cycle
 from buildbot_bench.plugin.db.rows import NewCommit
 from buildbot_bench.plugin.db.sql import take_write_lock, upgrade
 from buildbot_bench.plugin.farm import SERVICE_NAME, Farm
+from buildbot_bench.plugin.farm.series import all_series
 from buildbot_bench.plugin.pages.histories import Histories
 from buildbot_bench.workflow.load import load
 from tests.fakes.master import FakeMaster, Request
@@ -146,12 +147,15 @@ async def _measure(home: Path) -> Figures:
     after_boot = await timed()
     await _push(farm)
     after_commit = await timed()
+    await _judge_values(farm)
+    after_values = await timed()
     return {
         "first_ms": first,
         "idle_ms": median(idle),
         "idle_queries": queries,
         "after_a_boot_ms": after_boot,
         "after_a_commit_ms": after_commit,
+        "after_1000_values_ms": after_values,
         "memory_mib": (_most_kib(os.getpid()) + sum(map(_most_kib, _calculators()))) / 1024,
     }
 
@@ -211,6 +215,15 @@ async def _end_a_boot(farm: Farm) -> None:
         probe=probe, ordinal=0, unit="pps", value=1e6, failure=None, at_s=now, duration_s=30.0
     )
     await farm.store.change(probe, state=ProbeState.DONE, ended_at=now)
+
+
+async def _judge_values(farm: Farm) -> None:
+    """The newest boot with a thousand named values is to be judged."""
+    series = all_series(farm.workflow.bench_jobs)[0]
+    tip = (await farm.store.newest_commits(["main"]))["main"]
+    image = await farm.store.image_at("main", tip.position - 1)
+    probes = await farm.store.probes_of([image.id], series.testbed, series.workload)
+    await farm.store.change(probes[0], judged=False)
 
 
 async def _push(farm: Farm) -> None:

@@ -14,11 +14,14 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import sqlalchemy as sa
 from buildbot.db.model import Model
 
 from benchmarks.many_labs import FORK, STABLE, Size
 from buildbot_bench.core.branches import name_in_repository, repository_of
+from buildbot_bench.core.metric import Metric
+from buildbot_bench.core.named_values import pack, pack_names
 from buildbot_bench.core.report.stated import NOTHING_STATED
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.plugin.db.schema import (
@@ -30,12 +33,15 @@ from buildbot_bench.plugin.db.schema import (
     JUDGEMENT,
     PROBE,
     SEARCH,
+    VALUE_NAMES,
 )
+from buildbot_bench.plugin.db.schema import VALUES as NAMED
 
 Row = dict[str, Any]
 
 START_S = 1_700_000_000
 BOOTS = 2
+VALUES = 1000  # by name, of each first boot of the first series
 RANGE, CULPRIT = 128, 61  # of a search: its commits, and which of them it found
 _JUDGED_EACH = 50
 _CHUNK = 20_000
@@ -119,6 +125,7 @@ def fill(connection: sa.Connection, home: Path, size: Size, past: Past = NOTHING
     if kept := [row for one in commits if (row := _artefact(one, past))]:
         connection.execute(sa.insert(ARTEFACT), kept)
     _measure(connection, commits, size, past)
+    _name_values(connection, size.series[0])
     _judge(connection, [one for one in commits if one.branch == "main"], size)
     _search(connection, lines["main"], size, past, len(commits) * len(size.series) + 1)
 
@@ -203,6 +210,27 @@ def _measure(connection: sa.Connection, commits: Sequence[Commit], size: Size, p
             connection.execute(sa.insert(ITERATION), boots)
             probes.clear()
             boots.clear()
+
+
+def _name_values(connection: sa.Connection, series: tuple[str, str]) -> None:
+    """Each first boot of a series gave VALUES values by their names."""
+    chance = np.random.default_rng(1)
+    names = [Metric(name=f"BM_{n}", unit="ns", higher_is_better=False) for n in range(VALUES)]
+    digest, body = pack_names(names)
+    of = dict(zip(("testbed", "workload"), series, strict=True))
+    connection.execute(sa.insert(VALUE_NAMES), [{"id": 1, **of, "digest": digest, "body": body}])
+    boots = sa.select(ITERATION.c.id).filter_by(**of, ordinal=0, tunables="")
+    numbers = connection.execute(boots).scalars().all()
+    for start in range(0, len(numbers), _CHUNK // 20):
+        rows = [
+            {
+                "iteration_id": number,
+                "names_id": 1,
+                "body": pack(chance.lognormal(5.0, 0.005, VALUES).tolist()),
+            }
+            for number in numbers[start : start + _CHUNK // 20]
+        ]
+        connection.execute(sa.insert(NAMED), rows)
 
 
 def _probe(number: int, one: Commit, testbed: str, workload: str, **columns: Any) -> Row:

@@ -20,7 +20,6 @@ LONGEST_NAME, LONGEST_UNIT = 100, 40
 """Characters of a value's name, which a search has as its unit, and of its own unit."""
 WIDTH = 8
 """Bytes of a packed value."""
-_LAST = sys.float_info.max
 _MARK = 6  # digits that tell one set of names from another
 
 
@@ -48,7 +47,8 @@ def heard(told: Any) -> dict[Metric, float]:
                 _is_legible(name, LONGEST_NAME) and name and _is_legible(unit, LONGEST_UNIT)
             ):
                 metric = Metric(name=name, unit=unit, higher_is_better=higher)
-                found[metric] = math.nan if value is None else float(max(-_LAST, min(value, _LAST)))
+                number = math.nan if value is None else value
+                found[metric] = float(number) if abs(number) <= sys.float_info.max else math.nan
                 names.add(name)
             case _:
                 raise InfraError(

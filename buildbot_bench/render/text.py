@@ -21,6 +21,7 @@ from buildbot_bench.render.environment import rendered
 from buildbot_bench.render.layout import WIDTH, columns, moment, wrap
 
 _LABEL_COLUMNS = 16
+_WORKLOAD_COLUMNS = 44  # with the name of a value of its runs
 
 
 def report_text(report: Report, *, whole: bool = True) -> str:
@@ -72,7 +73,11 @@ def probe_table(probes: Sequence[ProbeRecord], unit: str, image: str = "image") 
 def scope_table(rows: Sequence[ScopeRow]) -> str:
     """Every testbed and workload with its change, as aligned columns."""
     names = [
-        (shorten(row.testbed, _LABEL_COLUMNS), shorten(row.workload, _LABEL_COLUMNS), extent(row))
+        (
+            shorten(row.testbed, _LABEL_COLUMNS),
+            shorten(row.workload, _WORKLOAD_COLUMNS),
+            extent(row),
+        )
         for row in rows
     ]
     return "\n".join(

@@ -16,7 +16,7 @@ class AlarmedSeries:
 
     `configuration` names what its kernels are built from: branch and kernel configuration.
     `effect` is a fraction of the old level, in `unit`; `higher_is_better` is None where the unit
-    alone says which way is better.
+    alone says which way is better. `value` names one of many values of a run.
     """
 
     testbed: str
@@ -27,6 +27,7 @@ class AlarmedSeries:
     new: int
     effect: float
     higher_is_better: bool | None = None
+    value: str = ""
 
     @property
     def worse(self) -> bool:

@@ -30,7 +30,6 @@ from buildbot_bench.core.model.noise import Noise
 _WAYS_TO_ERR = 3  # noise, luck with new images, luck with old ones: they share the false alarms
 _TWO = 2  # boots of each new image
 ENOUGH_FOR_OUTLIERS = 3  # boots, of which one may be an outlier
-FAIR = 1.0  # the Bayes factor at which a change is as likely as at any other commit
 _DENIED = 0.99  # how sure they must be to end the matter
 _RATHER = 0.5  # the same when there will be no more of them
 _LIKELY = 1.0  # standard errors to spare, so that most changes are shown by the first fresh boots
@@ -95,12 +94,13 @@ def next_round(finding: Finding, noise: Noise, policy: JudgePolicy, unused: int)
 
     `unused` is the number of the anchor's next image.
     """
+    worth = math.log(policy.worth_boots)
     missing = min(ENOUGH_FOR_OUTLIERS, policy.fresh + 1) - sum(
         len(image.boots) for image in finding.new
     )
-    if missing > 0 and max(finding.log_best, finding.log_limit) >= math.log(FAIR):
+    if missing > 0 and max(finding.log_best, finding.log_limit) >= worth:
         return (_ask(finding.new[0], missing),)
-    if missing > 0 or finding.log_best < math.log(FAIR):
+    if missing > 0 or finding.log_best < worth:
         return ()
     if finding.older_fresh >= TOO_MANY * policy.fresh or finding.is_sure_layout(noise):
         return ()

@@ -15,6 +15,7 @@ One alarm alone needs K times the evidence of a lone series (Bonferroni), K toge
 """
 
 from collections.abc import Callable, Hashable, Iterable
+from types import UnionType
 from typing import TypeVar
 
 from buildbot_bench.core.judge.model import Alarm, Nothing, Verdict
@@ -23,25 +24,28 @@ Series = TypeVar("Series", bound=Hashable)
 
 
 def judge_together(
-    series: Iterable[Series], judged: Callable[[Series, int], Verdict]
+    series: Iterable[Series],
+    judged: Callable[[Series, int], Verdict],
+    counted: type[Alarm] | UnionType = Alarm,
 ) -> dict[Series, Verdict]:
     """Return the verdicts on one commit, or on all images and boots of it so far, in each series.
 
     `judged` gives the verdict by a policy with `together` alarms of the commit and with all series
     that share the budget, also those without this commit. The order of `series` does not matter.
+    The verdicts that are `counted` share it: with suspicions, those that are worth more boots.
     """
     doubtful = list(series)
     verdicts: dict[Series, Verdict] = {}
     together = max(len(doubtful), 1)
     while True:
         verdicts |= {one: judged(one, together) for one in doubtful}
-        alarms = max(sum(isinstance(one, Alarm) for one in verdicts.values()), 1)
+        alarms = max(sum(isinstance(one, counted) for one in verdicts.values()), 1)
         if alarms >= together:
             return verdicts
         together = alarms
-        doubtful = [one for one in doubtful if not _is_calm(verdicts[one])]
+        doubtful = [one for one in doubtful if not is_calm(verdicts[one])]
 
 
-def _is_calm(verdict: Verdict) -> bool:
+def is_calm(verdict: Verdict) -> bool:
     """Return whether it is the same where more evidence is needed."""
     return isinstance(verdict, Nothing) and verdict.began is None

@@ -114,13 +114,18 @@ def _facts(images: Iterable[ImageRecord]) -> dict[str, str]:
 def scope(
     step: StepReport, old: int, new: int, all_series: Sequence[SeriesSamples], setting: Setting
 ) -> tuple[ScopeRow, ...]:
-    """The reported row, then one for each other series; none when there is no other."""
+    """The reported row, then one for each other series; none when there is no other.
+
+    The named values of runs come last, the largest change first.
+    """
     others = [_row(series, step, old, new, setting) for series in all_series]
     if not others:
         return ()
+    any_value = any(series.value for series in all_series)
+    of_values = {id(row) for row, series in zip(others, all_series, strict=True) if series.value}
     reported = ScopeRow(
         testbed=setting.testbed,
-        workload=setting.workload,
+        workload=_named(setting.workload, setting.metric.name if any_value else ""),
         reach=Reach.CHANGED,
         effect=step.effect,
         error=(step.high - step.low) / 2,
@@ -129,13 +134,25 @@ def scope(
         commits=new - old,
         reported=True,
     )
-    return (reported, *sorted(others, key=lambda row: (row.testbed, row.workload)))
+
+    def order(row: ScopeRow) -> tuple[bool, float, str, str]:
+        size = abs(row.effect or 0.0) if id(row) in of_values else 0.0
+        return id(row) in of_values, -size, row.testbed, row.workload
+
+    return (reported, *sorted(others, key=order))
+
+
+def _named(workload: str, value: str) -> str:
+    return f"{value} of {workload}" if value else workload
 
 
 def _row(series: SeriesSamples, step: StepReport, old: int, new: int, setting: Setting) -> ScopeRow:
     row = ScopeRow(
         testbed=one_line(series.testbed, columns=_NAME_COLUMNS),
-        workload=one_line(series.workload, columns=_NAME_COLUMNS),
+        workload=_named(
+            one_line(series.workload, columns=_NAME_COLUMNS),
+            series.value and f"value {one_line(series.value, columns=_NAME_COLUMNS)}",
+        ),
         reach=Reach.NOT_MEASURED,
         standing=series.standing,
     )

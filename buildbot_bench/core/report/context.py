@@ -43,11 +43,13 @@ class SeriesSamples:
     """What another workload or testbed measured in and around the range.
 
     `standing` tells whether the step was confirmed there, None where its level raised no alarm;
-    `effect` and its interval `low` to `high`, fractions of the old level, are those boots'.
+    `effect` and its interval `low` to `high`, fractions of the old level, are those boots'. `value`
+    is the name of one of many values of its runs.
     """
 
     testbed: str
     workload: str
+    value: str = ""
     samples: tuple[Sample, ...] = ()
     standing: Standing | None = None
     effect: float | None = None

@@ -76,6 +76,7 @@ async def _of_same_series(
             old_position=alarm.old_position,
             new_position=alarm.new_position,
             repository=repository_of(branch),
+            value=alarm.value,
         ):
             # What changes with a tunable set explains nothing of the series without it.
             if search.id in but or search.tunables:
@@ -105,7 +106,7 @@ async def _start(farm: Farm, alarm: RaisedAlarm, branch: str, key: str) -> Searc
 async def _join(farm: Farm, search: SearchRow, alarm: RaisedAlarm, branch: str) -> SearchRow:
     """Let an alarm join the incident of a search, or the search move to its series."""
     members = await farm.store.series_of_incident(search.id)
-    known = next((one for one in members if is_of(one, alarm.testbed, alarm.workload)), None)
+    known = next((one for one in members if is_of(one, alarm)), None)
     if known and known.judgement_id is None and known.standing is Standing.WAITING:
         # It was asked for a second opinion; what it saw itself is to be explained.
         await farm.store.change(known, **asdict(alarm))
@@ -122,6 +123,8 @@ async def _join(farm: Farm, search: SearchRow, alarm: RaisedAlarm, branch: str) 
 async def _ends_sooner(farm: Farm, search: SearchRow, alarm: AlarmedSeries) -> bool:
     if search.state is not SearchState.RUNNING:
         return False
+    if (search.testbed, search.workload) == (alarm.testbed, alarm.workload):
+        return False  # the boots of one value are those of all
     declared = testbed_of(farm, search.testbed)
     iterations, _ = await farm.store.progress(search.id)
     return is_worth_moving(
@@ -141,7 +144,7 @@ async def _move(farm: Farm, search: SearchRow, alarm: RaisedAlarm) -> SearchRow 
         search_id=search.id,
         **shared(RaisedAlarm, search) | {"claimed": alarmed_by(search).effect},
         judgement_id=await farm.store.judgement_of_search(
-            search.id, search.testbed, search.workload
+            search.id, search.testbed, search.workload, search.value
         ),
     )
     await farm.store.join_incident(left, now=farm.now())
@@ -185,13 +188,13 @@ class Recoveries:
         slower = [
             one
             for one in found
-            # Of a search with tunables, or of a value, the history of the series says nothing.
-            if one.recovery is None and not (one.tunables or one.value) and one.id not in over
+            # Of a search with tunables the history of the series says nothing.
+            if one.recovery is None and not one.tunables and one.id not in over
         ]
         better = await self._farm.store.judgements(state=JudgementState.IMPROVEMENT)
-        self._better: dict[tuple[str, str], list[JudgementRow]] = {}
+        self._better: dict[tuple[str, str, str], list[JudgementRow]] = {}
         for row in sorted(better, key=lambda row: row.new_position):
-            self._better.setdefault((row.testbed, row.workload), []).append(row)
+            self._better.setdefault((row.testbed, row.workload, row.value), []).append(row)
         self._seen = findings
         await for_each(slower if better else (), self._look, "the end of search")
 
@@ -218,7 +221,7 @@ class Recoveries:
         if step is None:
             return
         culprit = search.old_position + step.new
-        for row in self._better.get((search.testbed, search.workload), ()):
+        for row in self._better.get((search.testbed, search.workload, search.value), ()):
             seen = (search.id, row.id, row.version)
             same = row.branch in {search.branch, None}
             if not same or row.new_position <= culprit or seen in self._refuted:

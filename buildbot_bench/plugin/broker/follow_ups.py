@@ -125,19 +125,22 @@ async def search_for(
     before = await farm.store.image_at(branch, anchor)
     if before is None:
         return None
+    series = {"testbed": judgement.testbed, "workload": judgement.workload}
+    higher_is_better = await farm.store.direction_of(**series, unit=unit)
+    if judgement.value:
+        metric = await farm.store.metric_of(**series, unit=judgement.value)
+        higher_is_better = metric.higher_is_better
     raised = RaisedAlarm(
-        testbed=judgement.testbed,
-        workload=judgement.workload,
+        **series,
         unit=unit,
+        value=judgement.value,
         old_sha=before.sha,
         old_position=before.position,
         new_sha=judgement.new_sha,
         new_position=judgement.new_position,
         claimed=claimed,
         judgement_id=judgement.id,
-        higher_is_better=await farm.store.direction_of(
-            testbed=judgement.testbed, workload=judgement.workload, unit=unit
-        ),
+        higher_is_better=higher_is_better,
     )
     # Judged anew, and a master that dies here finds it again.
     key, again = f"alarm:{judgement.id}", str(judgement.rounds)
@@ -194,7 +197,6 @@ class Remeasuring:
                 fix_sha=doubted.fix_sha,
                 fix_patch=doubted.fix_patch,
                 tunables=doubted.tunables,
-                value=doubted.value,
                 first_parent=doubted.first_parent,
             ),
             now=self._farm.now(),

@@ -48,7 +48,7 @@ class Incidents:
 
     async def _advance(self, member: IncidentSeriesRow) -> None:
         search = await self._farm.store.search(member.search_id)
-        if search is None or is_of(member, search.testbed, search.workload):
+        if search is None or is_of(member, search):
             return
         if why := removal_reason(self._farm, member.testbed, member.workload, search.repository):
             await self._end(member, Standing.UNCLEAR, why)
@@ -165,11 +165,15 @@ class Incidents:
         )
 
     async def _probes(self, member: IncidentSeriesRow) -> list[ProbeRow]:
-        """What was asked of the series for the incident, while it was not the one searched."""
+        """What was asked of the series for the incident, while it was not the one searched.
+
+        Boots are asked for all values of a run: what one value wants serves the others.
+        """
         return [
             probe
             for probe in await self._farm.store.probes_of_search(member.search_id)
-            if is_of(member, probe.testbed, probe.workload) and probe.reason is ProbeReason.CONFIRM
+            if (member.testbed, member.workload) == (probe.testbed, probe.workload)
+            and probe.reason is ProbeReason.CONFIRM
         ]
 
 

@@ -66,6 +66,7 @@ async def _metric_there(farm: Farm, search: SearchRow, testbed: str) -> Metric |
         workload=search.workload,
         first_position=max(0, search.new_position - WINDOW_COMMITS),
         last_position=search.new_position + WINDOW_COMMITS,
+        unit=search.value or None,
         branch=search.branch,
     )
     return next((sample.metric for sample in reversed(known) if sample.values), None)

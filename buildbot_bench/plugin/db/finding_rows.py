@@ -50,7 +50,10 @@ class Recovery:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SeriesRange:
-    """The range (old, new] of a series."""
+    """The range (old, new] of a series.
+
+    `value` is the name of one of many values of a run, empty for what stands for all of them.
+    """
 
     testbed: str
     workload: str
@@ -59,6 +62,7 @@ class SeriesRange:
     old_position: int
     new_sha: Sha
     new_position: int
+    value: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,6 +83,7 @@ class RaisedAlarm(SeriesRange):
             testbed=self.testbed,
             workload=self.workload,
             unit=self.unit,
+            value=self.value,
             configuration=branch,
             old=self.old_position,
             new=self.new_position,
@@ -181,9 +186,9 @@ class NewSearch(SeriesRange):
 
     `key` names what asked, so that it asks once; None: each is another search. `claimed` is the
     effect that started it; `fix_sha` and `fix_patch` are carried along, and `tunables` set before
-    the traffic. `value` is the name of one of many values of a run, empty for what is judged. One
-    of kind `build` is of all testbeds: its testbed and workload are empty. `higher_is_better` is
-    None where the unit alone says it. With `first_parent` a merge is one commit.
+    the traffic. One of kind `build` is of all testbeds: its testbed and workload are empty.
+    `higher_is_better` is None where the unit alone says it. With `first_parent` a merge is one
+    commit.
     """
 
     key: str | None
@@ -200,7 +205,6 @@ class NewSearch(SeriesRange):
     kind: SearchKind = SearchKind.EFFECT
     priority: PersonPriority = PersonPriority.NORMAL
     higher_is_better: bool | None = None
-    value: str = ""
     first_parent: Flag = False
 
     @property

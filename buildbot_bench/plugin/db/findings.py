@@ -32,9 +32,10 @@ from buildbot_bench.plugin.db.states import (
 
 
 def ensure_judgement(conn: sa.Connection, new: NewJudgement, *, now: float) -> JudgementRow:
-    """The judgement of two revisions on a testbed and workload; a known one stays as it is."""
+    """The judgement of two revisions in a series; a known one stays as it is."""
     values = values_of(new) | {"created_at": now, "changed_at": now}
-    key = {name: values.pop(name) for name in ("testbed", "workload", "new_sha", "old_sha")}
+    names = ("testbed", "workload", "value", "new_sha", "old_sha")
+    key = {name: values.pop(name) for name in names}
     key["repository"] = repository_of(new.branch or "")
     return ensure(conn, JudgementRow, key, values)
 
@@ -54,23 +55,46 @@ def judgements_of_commit(
 ) -> dict[tuple[str, str], JudgementRow]:
     """What was made of a repository's commit last, by testbed and workload."""
     query = sa.select(JUDGEMENT).where(
-        JUDGEMENT.c.new_sha == sha, JUDGEMENT.c.repository == repository
+        JUDGEMENT.c.new_sha == sha, JUDGEMENT.c.repository == repository, JUDGEMENT.c.value == ""
     )
     rows = fetch_all(conn, query.order_by(JUDGEMENT.c.id), JudgementRow)
     return {(row.testbed, row.workload): row for row in rows}
 
 
+def judgements_of_values(
+    conn: sa.Connection, testbed: str, workload: str, sha: str, repository: str
+) -> dict[str, JudgementRow]:
+    """What was made last of the named values of a commit, by their names."""
+    query = sa.select(JUDGEMENT).where(
+        JUDGEMENT.c.new_sha == sha,
+        JUDGEMENT.c.repository == repository,
+        JUDGEMENT.c.testbed == testbed,
+        JUDGEMENT.c.workload == workload,
+        JUDGEMENT.c.value != "",
+    )
+    rows = fetch_all(conn, query.order_by(JUDGEMENT.c.id), JudgementRow)
+    return {row.value: row for row in rows}
+
+
 def closed_judgements(
-    conn: sa.Connection, testbed: str, workload: str, first_position: int, branch: str
+    conn: sa.Connection,
+    testbed: str,
+    workload: str,
+    first_position: int,
+    branch: str,
+    *,
+    value: str | None = "",
 ) -> list[JudgementRow]:
     """Of a series on a branch since a position: alarms, and what went some rounds without one.
 
-    What was marked as noise has an effect from the first round on.
+    With None as the `value`, of all values by their names. What was marked as noise has an effect
+    from the first round on.
     """
     query = sa.select(JUDGEMENT).where(
         JUDGEMENT.c.testbed == testbed,
         JUDGEMENT.c.workload == workload,
         JUDGEMENT.c.new_position >= first_position,
+        JUDGEMENT.c.value != "" if value is None else JUDGEMENT.c.value == value,
         judgements_of(line_of(conn, branch)),
         sa.or_(
             JUDGEMENT.c.state.in_(ALARMS),
@@ -90,6 +114,7 @@ def judged_commits(conn: sa.Connection, testbed: str, workload: str) -> dict[str
         .where(
             JUDGEMENT.c.testbed == testbed,
             JUDGEMENT.c.workload == workload,
+            JUDGEMENT.c.value == "",
             JUDGEMENT.c.rounds > 0,
             JUDGEMENT.c.state != JudgementState.UNFIT,
         )
@@ -210,7 +235,7 @@ def join_incident(
 ) -> IncidentSeriesRow:
     """A series of the incident of a search, waiting; one that joined before stays as it is."""
     values = values_of(joining)
-    key = {name: values.pop(name) for name in ("search_id", "testbed", "workload")}
+    key = {name: values.pop(name) for name in ("search_id", "testbed", "workload", "value")}
     values |= {"standing": Standing.WAITING, "reason": "", "created_at": now}
     return ensure(conn, IncidentSeriesRow, key, values)
 
@@ -231,13 +256,14 @@ def incidents_over(
 
 
 def judgement_of_search(
-    conn: sa.Connection, search_id: int, testbed: str, workload: str
+    conn: sa.Connection, search_id: int, testbed: str, workload: str, value: str = ""
 ) -> int | None:
     """The first alarm of a series that is linked to a search."""
     query = sa.select(JUDGEMENT.c.id).where(
         JUDGEMENT.c.search_id == search_id,
         JUDGEMENT.c.testbed == testbed,
         JUDGEMENT.c.workload == workload,
+        JUDGEMENT.c.value == value,
     )
     return conn.execute(query.order_by(JUDGEMENT.c.id).limit(1)).scalar()
 

@@ -9,8 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypedDict
 
+import numpy as np
 import sqlalchemy as sa
 
+from buildbot_bench.core.judge.named import NamedRun, NamedRuns
 from buildbot_bench.core.metric import KNOWN_METRICS, Metric
 from buildbot_bench.core.named_values import WIDTH, pack, pack_names, unpack, unpack_names
 from buildbot_bench.plugin.db.rows import IterationRow, ProbeRow
@@ -48,10 +50,16 @@ class NamedValue:
 
     @property
     def column(self) -> sa.Label[bytes]:
-        """The packed value of a row of VALUES; NULL where its list has no such name."""
+        """The packed value of an iteration; NULL where it has none, or none of that name.
+
+        It is looked up for each: PostgreSQL, which takes a series of one commit in ten thousand
+        for one row, would join by reading all values for each iteration.
+        """
         starts = {names: place * WIDTH + 1 for names, place in self.places.items()}
         start = sa.case(starts, value=VALUES.c.names_id)
-        return sa.func.substr(VALUES.c.body, start, WIDTH, type_=sa.LargeBinary()).label("packed")
+        packed = sa.func.substr(VALUES.c.body, start, WIDTH, type_=sa.LargeBinary())
+        own = sa.select(packed).where(VALUES.c.iteration_id == ITERATION.c.id)
+        return own.correlate(ITERATION).scalar_subquery().label("packed")
 
 
 def value_called(
@@ -93,6 +101,56 @@ def _lists(
         yield number, unpack_names(body)
 
 
+def suites(conn: sa.Connection) -> set[tuple[str, str]]:
+    """Return the testbeds and workloads whose runs gave named values."""
+    query = sa.select(VALUE_NAMES.c.testbed, VALUE_NAMES.c.workload).distinct()
+    return {(row.testbed, row.workload) for row in conn.execute(query)}
+
+
+def named_runs(
+    conn: sa.Connection, *, testbed: str, workload: str, query: sa.Select[Any]
+) -> NamedRuns | None:
+    """Return the named values of the iterations of a query, in its order; None without any.
+
+    They are those of the last iteration's list, other than units of drivers.
+    """
+    its = query.add_columns(VALUES.c.names_id, VALUES.c.body)
+    rows = conn.execute(its.join(VALUES, VALUES.c.iteration_id == ITERATION.c.id)).all()
+    if not rows:
+        return None
+    numbers = {row.names_id for row in rows}
+    lists = {n: its for n, its in _lists(conn, testbed, workload) if n in numbers}
+    metrics = tuple(one for one in lists[rows[-1].names_id] if one.name not in KNOWN_METRICS)
+    takes = {number: _places(metrics, its) for number, its in lists.items()}
+    return NamedRuns(
+        testbed=testbed,
+        workload=workload,
+        metrics=metrics,
+        runs=tuple(
+            NamedRun(
+                label=row.label,
+                position=row.position,
+                image=row.ordinal,
+                epoch=row.epoch,
+                at_s=row.at_s,
+                values=_taken(row.body, takes[row.names_id]),
+            )
+            for row in rows
+        ),
+    )
+
+
+def _places(metrics: Sequence[Metric], given: Sequence[Metric]) -> np.ndarray[Any, Any]:
+    """Where each of the metrics stands in a list; behind its end where it does not."""
+    places = {one: place for place, one in enumerate(given)}
+    return np.array([places.get(one, len(given)) for one in metrics], dtype=int)
+
+
+def _taken(body: bytes, places: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    values = np.append(np.frombuffer(body, "<f8"), np.nan)[places]
+    return np.where((values > 0) & (values < math.inf), values, np.nan)
+
+
 class Given(TypedDict):
     """What an iteration gave under a name, or why that is nothing."""
 
@@ -116,10 +174,8 @@ def with_values(
     named = value_called(conn, **series, name=name) if series else None
     if named is None:
         return rows
-    query = (
-        sa.select(ITERATION.c.id, ITERATION.c.failure, named.column)
-        .select_from(ITERATION.outerjoin(VALUES, VALUES.c.iteration_id == ITERATION.c.id))
-        .where(ITERATION.c.probe_id == rows[0].probe_id, ITERATION.c.is_primary)
+    query = sa.select(ITERATION.c.id, ITERATION.c.failure, named.column).where(
+        ITERATION.c.probe_id == rows[0].probe_id, ITERATION.c.is_primary
     )
     found = {row.id: given(row, named) for row in conn.execute(query)}
     unit = named.metric.unit

@@ -236,7 +236,9 @@ def mark_searches(
     ]
 
 
-def marks_on_series(conn: sa.Connection, testbed: str, workload: str) -> list[MarkRow]:
+def marks_on_series(
+    conn: sa.Connection, testbed: str, workload: str, value: str = ""
+) -> list[MarkRow]:
     """The last words on changes of a series that say what they were: expected, or noise.
 
     They are said of its verdicts, of searches on it or begun by it, and of incidents that were
@@ -244,11 +246,11 @@ def marks_on_series(conn: sa.Connection, testbed: str, workload: str) -> list[Ma
     """
 
     def of(table: sa.Table) -> tuple[sa.ColumnElement[bool], ...]:
-        return table.c.testbed == testbed, table.c.workload == workload
+        return table.c.testbed == testbed, table.c.workload == workload, table.c.value == value
 
     verdicts = sa.select(JUDGEMENT.c.id).where(*of(JUDGEMENT))
     begun = sa.select(JUDGEMENT.c.search_id).where(*of(JUDGEMENT), JUDGEMENT.c.search_id > 0)
-    searched = sa.select(SEARCH.c.id).where(*of(SEARCH), SEARCH.c.value == "")
+    searched = sa.select(SEARCH.c.id).where(*of(SEARCH))
     confirmed = sa.select(INCIDENT_SERIES.c.search_id).where(
         *of(INCIDENT_SERIES), INCIDENT_SERIES.c.standing == Standing.CONFIRMED
     )

@@ -8,16 +8,23 @@ from typing import Any
 import sqlalchemy as sa
 
 from buildbot_bench.core.errors import InfraError
+from buildbot_bench.core.judge.named import NamedRuns
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.metric import KNOWN_METRICS, Metric, NoiseClass
 from buildbot_bench.core.run_times import RunTimes
 from buildbot_bench.core.sample import PPS, Iteration, Sample
 from buildbot_bench.plugin.db.branches import images_of_history, line_of
 from buildbot_bench.plugin.db.images import in_span
-from buildbot_bench.plugin.db.named_values import NamedValue, given, value_called, with_values
+from buildbot_bench.plugin.db.named_values import (
+    NamedValue,
+    given,
+    named_runs,
+    value_called,
+    with_values,
+)
 from buildbot_bench.plugin.db.quarantines import in_doubt, of_control
 from buildbot_bench.plugin.db.rows import IterationRow, ProbeRow
-from buildbot_bench.plugin.db.schema import IMAGE, ITERATION, METRIC, PROBE, SEARCH, VALUES
+from buildbot_bench.plugin.db.schema import IMAGE, ITERATION, METRIC, PROBE, SEARCH
 from buildbot_bench.plugin.db.sql import MOST, fetch_all, insert_unless_known
 from buildbot_bench.plugin.db.states import OPEN_PROBES
 
@@ -223,6 +230,23 @@ def samples_of_images(
     return _samples(conn, chosen, of, unit=unit, tunables=tunables)
 
 
+def _of_images(
+    chosen: sa.ColumnElement[bool], series: tuple[str, str], tunables: str
+) -> sa.Select[Any]:
+    testbed, workload = series
+    # The images are chosen apart from the join: SQLite, which keeps no statistics, would else
+    # read all that was ever measured on the testbed.
+    return _READ.where(
+        ITERATION.c.testbed == testbed,
+        ITERATION.c.workload == workload,
+        # What was measured with a tunable set says nothing of the kernel as it is.
+        ITERATION.c.tunables == tunables,
+        ITERATION.c.image_id.in_(sa.select(IMAGE.c.id).where(chosen)),
+        ~in_doubt(),
+        ~of_control(testbed),
+    )
+
+
 def _samples(
     conn: sa.Connection,
     chosen: sa.ColumnElement[bool],
@@ -233,17 +257,7 @@ def _samples(
     tunables: str = "",
 ) -> list[Sample]:
     testbed, workload = series
-    # The images are chosen apart from the join: SQLite, which keeps no statistics, would else
-    # read all that was ever measured on the testbed.
-    query = _READ.where(
-        ITERATION.c.testbed == testbed,
-        ITERATION.c.workload == workload,
-        # What was measured with a tunable set says nothing of the kernel as it is.
-        ITERATION.c.tunables == tunables,
-        ITERATION.c.image_id.in_(sa.select(IMAGE.c.id).where(chosen)),
-        ~in_doubt(),
-        ~of_control(testbed),
-    )
+    query = _of_images(chosen, series, tunables)
     if epoch is not None:
         query = query.where(ITERATION.c.epoch == epoch)
     if named := value_called(conn, testbed=testbed, workload=workload, name=unit):
@@ -261,12 +275,31 @@ def _samples(
     return [_sample(metrics[key[-1]], group, testbed, workload) for key, group in groups.items()]
 
 
+def runs_of_values(
+    conn: sa.Connection,
+    *,
+    testbed: str,
+    workload: str,
+    first_position: int,
+    last_position: int,
+    branch: str,
+    limit: int,
+) -> NamedRuns | None:
+    """The last runs of a span with all their named values, by position, image and time."""
+    chosen = in_span(conn, first_position, last_position, branch)
+    query = _of_images(chosen, (testbed, workload), "").where(ITERATION.c.is_primary)
+    newest = (column.desc() for column in (IMAGE.c.position, IMAGE.c.ordinal, ITERATION.c.at_s))
+    last = query.with_only_columns(ITERATION.c.id).order_by(None).order_by(*newest).limit(limit)
+    within = _READ.where(ITERATION.c.id.in_(last.scalar_subquery()))
+    return named_runs(conn, testbed=testbed, workload=workload, query=within)
+
+
 def _named_samples(
     conn: sa.Connection, query: sa.Select[Any], named: NamedValue, testbed: str, workload: str
 ) -> list[Sample]:
     """What the iterations of a query gave under a name; one that failed has failed in it, too."""
     its = query.add_columns(named.column).where(ITERATION.c.is_primary)
-    rows = conn.execute(its.outerjoin(VALUES, VALUES.c.iteration_id == ITERATION.c.id)).all()
+    rows = conn.execute(its).all()
     groups: dict[tuple[int, str], list[sa.Row[Any]]] = {}
     for row in rows:
         groups.setdefault((row.id, row.epoch), []).append(row)

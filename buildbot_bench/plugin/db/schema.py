@@ -223,7 +223,7 @@ PROFILE = table(
 JUDGEMENT = table(
     "bench_judgement",
     JudgementRow,
-    sa.UniqueConstraint("repository", "testbed", "workload", "new_sha", "old_sha"),
+    sa.UniqueConstraint("repository", "testbed", "workload", "value", "new_sha", "old_sha"),
     sa.Index(None, "state"),
     sa.Index(None, "state", "new_position"),
     sa.Index(None, "new_sha"),
@@ -241,7 +241,7 @@ SEARCH = table(
 INCIDENT_SERIES = table(
     "bench_incident_series",
     IncidentSeriesRow,
-    sa.UniqueConstraint("search_id", "testbed", "workload"),
+    sa.UniqueConstraint("search_id", "testbed", "workload", "value"),
     sa.Index(None, "standing"),
 )
 MARK = table(

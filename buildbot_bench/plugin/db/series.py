@@ -12,7 +12,7 @@ from buildbot_bench.core.metric import BUILD, SIZE
 from buildbot_bench.plugin.db.branches import images_of_history, line_of
 from buildbot_bench.plugin.db.named_values import NamedValue, given, value_called
 from buildbot_bench.plugin.db.quarantines import in_doubt, of_control
-from buildbot_bench.plugin.db.schema import IMAGE, ITERATION, PROBE, SEARCH, VALUES
+from buildbot_bench.plugin.db.schema import IMAGE, ITERATION, PROBE, SEARCH
 from buildbot_bench.plugin.db.sql import fetch_all, since_row
 
 
@@ -140,8 +140,11 @@ def _points_of(
     query = (
         sa.select(*columns, ITERATION.c.failure, named.column)
         .select_from(ITERATION.join(IMAGE, IMAGE.c.id == ITERATION.c.image_id))
-        .join(VALUES, VALUES.c.iteration_id == ITERATION.c.id)
-        .where(*_of(testbed, workload), images_of_history(line_of(conn, branch)))
+        .where(
+            *_of(testbed, workload),
+            ITERATION.c.is_primary,
+            images_of_history(line_of(conn, branch)),
+        )
         .where(~in_doubt(), ~of_control(testbed))
         .order_by(IMAGE.c.position, ITERATION.c.at_s)
     )

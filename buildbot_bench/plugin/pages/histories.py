@@ -15,6 +15,7 @@ from twisted.internet.threads import deferToThread
 from twisted.web.http import CACHED
 from twisted.web.resource import Resource
 
+from buildbot_bench.core.json_model import Json
 from buildbot_bench.core.metric import COSTS
 from buildbot_bench.plugin.db.branches import Segment
 from buildbot_bench.plugin.db.finding_rows import QuarantineRow
@@ -27,6 +28,7 @@ from buildbot_bench.plugin.queries.history import (
     Mark,
     SeriesPoints,
     as_arrays,
+    heat_map,
     marks_of,
     read_costs,
     read_series,
@@ -34,6 +36,8 @@ from buildbot_bench.plugin.queries.history import (
 
 # Of two iterations the later number may be in the table first: so many back, one is no surprise.
 _LATE = 1000
+# Histories of named values, which are read when somebody asks.
+_MOST_OF_VALUES = 50
 # The digits of measurements are noise: more effort takes ten times as long and saves a twentieth.
 _EFFORT = 1
 
@@ -63,7 +67,7 @@ class Histories:
     """Tells series, which are read again only when there is news of them."""
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[str, str, str, str], KeptHistory] = {}
+        self._kept: dict[tuple[str, str, str, str, str], KeptHistory] = {}
         self._iterations: dict[tuple[str, str], int] = {}
         self._times = CommitTimes()
         # Threads that read thousands of rows at once take the interpreter from each other.
@@ -87,41 +91,55 @@ class Histories:
         return len(self._kept)
 
     async def read(
-        self, farm: Farm, testbed: str, workload: str, branch: str | None = None, cost: str = ""
+        self,
+        farm: Farm,
+        testbed: str,
+        workload: str,
+        branch: str | None = None,
+        *,
+        cost: str = "",
+        value: str = "",
     ) -> KeptHistory:
         """The series on a branch, or on the first, as it is now.
 
         One without points when there is none of that name. With a `cost`, a name of COSTS, it is
-        what its commits cost.
+        what its commits cost, with a `value` what its runs gave under that name.
         """
         asked = (testbed, workload, await first_branch(farm) if branch is None else branch)
-        kept = self._kept.get((*asked, cost))
-        if kept is not None and kept.news == await self._news(farm, *asked):
+        kept = self._kept.get((*asked, cost, value))
+        if kept is not None and kept.news == await self._news(farm, *asked, value):
             return kept
         return await self._one_at_a_time.run(
-            lambda: Deferred.fromCoroutine(self._read(farm, *asked, cost))
+            lambda: Deferred.fromCoroutine(self._read(farm, *asked, cost=cost, value=value))
         )
 
     async def _read(
-        self, farm: Farm, testbed: str, workload: str, branch: str, cost: str
+        self, farm: Farm, testbed: str, workload: str, branch: str, *, cost: str, value: str
     ) -> KeptHistory:
         # Asked for before the series is read: what comes meanwhile is news the next time.
-        news = await self._news(farm, testbed, workload, branch)
-        kept = self._kept.get((testbed, workload, branch, cost))
+        news = await self._news(farm, testbed, workload, branch, value)
+        kept = self._kept.get((testbed, workload, branch, cost, value))
         if kept is not None and kept.news == news:
             return kept  # whoever had the lock has read it
         if metric := COSTS.get(cost):
             series = await read_costs(farm, testbed, workload, branch, metric)
         else:
-            series = await read_series(farm, testbed, workload, branch)
+            series = await read_series(farm, testbed, workload, branch, value=value)
         times = await self._times.of(farm, branch, series.points)
-        named = {"testbed": testbed, "workload": workload, "branch": branch, "cost": cost}
+        named: Json = {"testbed": testbed, "workload": workload, "branch": branch, "cost": cost}
+        names = await farm.store.value_names(testbed, workload)
+        named |= {"value": value, "names": names}
         kept = await deferToThread(_compressed_history, named, series, news, times)
         if series.points:  # nobody fills the memory by asking for what there is not
-            self._kept[testbed, workload, branch, cost] = kept
+            of_values = [key for key in self._kept if key[-1]]
+            for key in of_values[: len(of_values) - _MOST_OF_VALUES + 1] if value else ():
+                del self._kept[key]  # the oldest
+            self._kept[testbed, workload, branch, cost, value] = kept
         return kept
 
-    async def _news(self, farm: Farm, testbed: str, workload: str, branch: str) -> HistoryVersion:
+    async def _news(
+        self, farm: Farm, testbed: str, workload: str, branch: str, value: str = ""
+    ) -> HistoryVersion:
         newest = max(self._iterations.values(), default=0)
         found = await farm.store.newest_iterations(newest - _LATE)
         for series, iteration in found.items():
@@ -129,10 +147,14 @@ class Histories:
         return HistoryVersion(
             line=await farm.store.line_of(branch),
             iteration=self._iterations.get((testbed, workload), 0),
-            marks=tuple(await marks_of(farm, testbed, workload, branch)),
+            marks=tuple(await marks_of(farm, testbed, workload, branch, value)),
             quarantines=tuple(await farm.store.quarantines(testbed)),
             dated_late=await self._times.found_late(farm, branch),
         )
+
+
+def _text(view: Json) -> bytes:
+    return json.dumps({"views": [view], "meta": {}}, separators=(",", ":")).encode()
 
 
 def histories_of(master: Any) -> Histories:
@@ -142,10 +164,10 @@ def histories_of(master: Any) -> Histories:
 
 
 def _compressed_history(
-    named: dict[str, str], series: SeriesPoints, news: HistoryVersion, times: Sequence[int]
+    named: Json, series: SeriesPoints, news: HistoryVersion, times: Sequence[int]
 ) -> KeptHistory:
     view = named | as_arrays(series, news.marks if series.noise else (), times)
-    text = json.dumps({"views": [view], "meta": {}}, separators=(",", ":")).encode()
+    text = _text(view)
     return KeptHistory(
         news=news,
         compressed=gzip.compress(text, _EFFORT, mtime=0),
@@ -157,8 +179,9 @@ def _compressed_history(
 class HistoryTexts(Resource):
     """A page for each testbed and workload, of the first branch or, with ?branch=, of another.
 
-    With ?cost=, a name of COSTS, it is what commits cost, in builds or in boots there. What nobody
-    measured is a series without points.
+    With ?cost=, a name of COSTS, it is what commits cost, in builds or in boots there; with ?value=
+    what runs gave under that name; with ?heat=1 a map of all named values of the last commits. What
+    nobody measured is a series without points.
     """
 
     def __init__(self, master: Any, *names: str) -> None:
@@ -184,14 +207,18 @@ class _SeriesText(DeferredResource):
     async def body(self, request: Any) -> bytes:
         asked = {
             name: request.args[name.encode()][0].decode("utf-8", "replace")
-            for name in ("branch", "cost")
+            for name in ("branch", "cost", "value")
             if name.encode() in request.args
         }
         if asked.get("cost") not in COSTS:
             asked.pop("cost", None)  # nobody fills the memory by asking for what there is not
         farm = farm_of(self.master)  # first: before there is one, there are no histories either
-        kept = await histories_of(self.master).read(farm, *self._series, **asked)
         request.setHeader(b"content-type", b"application/json; charset=utf-8")
+        if b"heat" in request.args:
+            branch = asked.get("branch") or await first_branch(farm)
+            view = await heat_map(farm, *self._series, branch)
+            return await deferToThread(_text, view)
+        kept = await histories_of(self.master).read(farm, *self._series, **asked)
         # Kept by the browser, which asks each time whether it is still true.
         request.setHeader(b"cache-control", b"no-cache")
         request.setHeader(b"vary", b"accept-encoding")

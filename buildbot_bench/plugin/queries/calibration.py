@@ -121,9 +121,10 @@ async def _by_search(
     if search is None or search.ended_at is None:
         return []
     shown = LaterCheck(by=CheckedBy.BOOTS, right=True)
-    if (row.testbed, row.workload) != (search.testbed, search.workload):
+    of_search = (search.testbed, search.workload, search.value)
+    if (row.testbed, row.workload, row.value) != of_search:
         members = await farm.store.series_of_incident(search.id)
-        own = [one for one in members if is_of(one, row.testbed, row.workload)]
+        own = [one for one in members if is_of(one, row)]
         return [shown] if any(one.standing is Standing.CONFIRMED for one in own) else []
     checks = [_by_person(marks.get(search.id))]
     if search.recovery is not None:

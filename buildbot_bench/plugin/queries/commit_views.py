@@ -9,6 +9,7 @@ from buildbot_bench.api.answers import CommitCosts, CostShown
 from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.errors import BenchError, InfraError, UsageError
 from buildbot_bench.core.json_model import Json, to_json
+from buildbot_bench.core.judge.named import changed_values
 from buildbot_bench.core.links import Links
 from buildbot_bench.core.metric import BOOT, BUILD, SIZE
 from buildbot_bench.core.report.predecessor import (
@@ -175,7 +176,37 @@ async def _on_series(
         "boot": contrast_json(await contrast_of(farm, image, branch, *series, unit=BOOT.unit)),
         "marked": list(await marks_told(farm, testbed, workload, branch, image.position)),
         "verdict": None if verdict is None else await _verdict(farm, verdict),
+        "values": await _named_values(farm, image, branch, series),
     }
+
+
+_RUNS = 30  # of which those of a commit and of the one before it are shown
+
+
+async def _named_values(
+    farm: Farm, image: ImageRow, branch: str, series: tuple[str, str]
+) -> list[Json]:
+    """The means of what a commit's runs gave by name, those that differ most first."""
+    named = await farm.store.runs_of_values(
+        testbed=series[0],
+        workload=series[1],
+        first_position=max(0, image.position - WINDOW_COMMITS),
+        last_position=image.position,
+        branch=branch,
+        limit=_RUNS,
+    )
+    new, old = changed_values(named, image.position) if named else ({}, {})
+    told = [
+        {
+            "name": metric.name,
+            "unit": metric.unit,
+            "higher_is_better": metric.higher_is_better,
+            "value": value,
+            "difference": value / old[metric] - 1 if metric in old else None,
+        }
+        for metric, value in new.items()
+    ]
+    return sorted(told, key=lambda one: -abs(one["difference"] or 0.0))
 
 
 async def _verdict(farm: Farm, row: JudgementRow) -> Json:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from buildbot_bench.core.evidence import comparable_samples
+from buildbot_bench.core.incident.confirmation import Standing
 from buildbot_bench.core.item import RANDOMISED_FACT
 from buildbot_bench.core.manifest import Manifest
 from buildbot_bench.core.report.context import (
@@ -27,6 +28,7 @@ from buildbot_bench.plugin.farm.series import all_series, removed_series
 from buildbot_bench.plugin.queries.captures import captures_of
 from buildbot_bench.plugin.queries.control_images import control_state
 from buildbot_bench.plugin.queries.evidence import SearchInputs
+from buildbot_bench.plugin.queries.incidents import is_of
 
 # How far from a step another series' nearest measurement still says something of it: what lies
 # between is told, and beyond this a reader would not take it for an answer.
@@ -129,10 +131,8 @@ async def _other_series(farm: Farm, search: SearchRow, answer: Answer) -> tuple[
         for series in all_series(farm.workflow.bench_jobs)
         if series.measures(search.branch)
     ]
-    members = {
-        (member.testbed, member.workload): member
-        for member in await farm.store.series_of_incident(search.id)
-    }
+    joined = await farm.store.series_of_incident(search.id)
+    members = {(one.testbed, one.workload): one for one in joined if not one.value}
     removed = await removed_series(farm)
     # Another machine of a pool measures nothing but second opinions and searches.
     there += [one for one in members if one not in there and one not in removed]
@@ -142,7 +142,11 @@ async def _other_series(farm: Farm, search: SearchRow, answer: Answer) -> tuple[
     return tuple(
         _with_standing(series, members.get((series.testbed, series.workload)))
         for series in (*found, *(series for series in past if series.samples))
-        if (series.testbed, series.workload) != (search.testbed, search.workload)
+        if (series.testbed, series.workload) != (search.testbed, search.workload) or search.value
+    ) + tuple(
+        _with_standing(SeriesSamples(**shared(SeriesSamples, one) | {"samples": ()}), one)
+        for one in joined
+        if one.value and one.standing is not Standing.DENIED and not is_of(one, search)
     )
 
 

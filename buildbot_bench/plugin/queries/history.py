@@ -14,6 +14,7 @@ from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.evidence import comparable_samples
 from buildbot_bench.core.json_model import Json, to_json
+from buildbot_bench.core.judge.named import deviations
 from buildbot_bench.core.metric import BOOT
 from buildbot_bench.core.model.learn import learn
 from buildbot_bench.core.model.noise import Noise
@@ -71,19 +72,27 @@ class SeriesPoints:
 
 
 async def read_series(
-    farm: Farm, testbed: str, workload: str, branch: str, *, without: Collection[int] = ()
+    farm: Farm,
+    testbed: str,
+    workload: str,
+    branch: str,
+    *,
+    without: Collection[int] = (),
+    value: str = "",
 ) -> SeriesPoints:
     """The series on a branch as it is now; one without points when there is none of that name.
 
-    `without` the commits at some positions: they teach nothing of the noise.
+    `without` the commits at some positions: they teach nothing of the noise. A `value` is the name
+    of one of many values of its runs.
     """
-    rows = await farm.store.points(testbed, workload, branch)
+    rows = await farm.store.points(testbed, workload, branch, value or None)
     rows = [row for row in rows if row.position not in without]
     points = await deferToThread(_in_newest_unit, rows)
-    noise = await _noise(farm, testbed, workload, branch, points, without=without)
+    noise = await _noise(farm, testbed, workload, branch, points, without=without, value=value)
     metric = PPS
     if points:
-        metric = await farm.store.metric_of(testbed=testbed, workload=workload, unit=points[0].unit)
+        unit = value or points[0].unit
+        metric = await farm.store.metric_of(testbed=testbed, workload=workload, unit=unit)
     return SeriesPoints(points=points, noise=noise, metric=metric)
 
 
@@ -111,6 +120,7 @@ async def _noise(
     points: Sequence[PointRow],
     *,
     without: Collection[int],
+    value: str,
 ) -> Noise:
     recent = points[-_NOISE_FROM:]
     samples = await farm.store.samples(
@@ -118,6 +128,7 @@ async def _noise(
         workload=workload,
         first_position=recent[0].position if recent else 0,
         last_position=recent[-1].position if recent else 0,
+        unit=value or None,
         history_of=branch,
     )
     others = [sample for sample in samples if sample.position not in without]
@@ -243,6 +254,37 @@ async def _series_without(
 def _needed_no_more(farm: Farm, branch: str) -> str:
     job = farm.workflow.build_job_of(repository_of(branch)).name
     return f"no job of bench.yml that measures needs {job} any more"
+
+
+_WINDOW = 2000  # commits, among which these are looked for
+_RUNS = 100  # the last runs, which a heat map of a thousand values has room for
+
+
+async def heat_map(farm: Farm, testbed: str, workload: str, branch: str) -> Json:
+    """How far the named values of the last commits lie from their medians; empty without any.
+
+    `cells` has a row for each of `names` with an entry for each of `labels`, in thousandths.
+    """
+    newest = await farm.store.newest_commit(branch)
+    last = newest.position if newest else 0
+    named = await farm.store.runs_of_values(
+        testbed=testbed,
+        workload=workload,
+        first_position=max(0, last - _WINDOW),
+        last_position=last,
+        branch=branch,
+        limit=_RUNS,
+    )
+    if named is None:
+        return {"names": [], "better": [], "positions": [], "labels": [], "cells": []}
+    images, cells = await calculate(deviations, named)
+    return {
+        "names": [metric.name for metric in named.metrics],
+        "better": [metric.higher_is_better for metric in named.metrics],
+        "positions": [image.position for image in images],
+        "labels": [image.label for image in images],
+        "cells": cells,
+    }
 
 
 def as_arrays(series: SeriesPoints, marks: Sequence[Mark], times: Sequence[int]) -> Json:

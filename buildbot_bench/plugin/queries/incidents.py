@@ -22,6 +22,7 @@ from buildbot_bench.plugin.db.finding_rows import (
     NewSearch,
     RaisedAlarm,
     SearchRow,
+    SeriesRange,
 )
 from buildbot_bench.plugin.db.states import OPEN_PROBES, JudgementState, ProbeReason, SearchReason
 from buildbot_bench.plugin.farm import Farm
@@ -126,15 +127,19 @@ async def incident_of(
     return None
 
 
-def is_of(member: IncidentSeriesRow, testbed: str, workload: str) -> bool:
-    """Whether a member is that series."""
-    return (member.testbed, member.workload) == (testbed, workload)
+def is_of(member: IncidentSeriesRow, series: SeriesRange | AlarmedSeries) -> bool:
+    """Whether a member is the series of a search or an alarm."""
+    return (member.testbed, member.workload, member.value) == (
+        series.testbed,
+        series.workload,
+        series.value,
+    )
 
 
 def is_denied(member: IncidentSeriesRow, alarm: AlarmedSeries) -> bool:
     """Whether a member is the alarm's series, and went its own way."""
-    same = is_of(member, alarm.testbed, alarm.workload)
-    return same and (member.standing is Standing.DENIED or member.own_search_id is not None)
+    went_own_way = member.standing is Standing.DENIED or member.own_search_id is not None
+    return is_of(member, alarm) and went_own_way
 
 
 async def others_of(farm: Farm, search: SearchRow) -> list[IncidentSeriesRow]:
@@ -142,7 +147,7 @@ async def others_of(farm: Farm, search: SearchRow) -> list[IncidentSeriesRow]:
     return [
         member
         for member in await farm.store.series_of_incident(search.id)
-        if not is_of(member, search.testbed, search.workload)
+        if not is_of(member, search)
     ]
 
 
@@ -162,7 +167,7 @@ async def alarmed_elsewhere(
     }
     found: set[Direction] = set()
     for row in await farm.store.alarms_over(branch, old.position, new.position):
-        if (row.testbed, row.workload) not in related:
+        if (row.testbed, row.workload) not in related or row.value:
             continue
         image = await farm.store.image_at(branch, row.new_position)
         if image is not None and image.sha == row.new_sha:
@@ -177,7 +182,7 @@ async def score_of(farm: Farm, alarm: AlarmedSeries) -> float:
         workload=alarm.workload,
         first_position=max(0, alarm.new - WINDOW_COMMITS),
         last_position=alarm.new,
-        unit=alarm.unit or None,
+        unit=alarm.value or alarm.unit or None,
         branch=alarm.configuration,
     )
     noise = await calculate(learn, comparable_samples(samples))
@@ -266,6 +271,7 @@ def series_as(search: SearchRow, member: IncidentSeriesRow, min_effect: float) -
         testbed=member.testbed,
         workload=member.workload,
         unit=member.unit,
+        value=member.value,
         higher_is_better=member.higher_is_better,
         claimed=member.claimed,
         min_effect=min_effect,

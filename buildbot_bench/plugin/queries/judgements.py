@@ -96,6 +96,7 @@ def _made_of(row: JudgementRow) -> Json:
         "judgementid": row.id,
         "testbed": row.testbed,
         "workload": row.workload,
+        "value": row.value,
         "branch": row.branch or "",
         "state": str(row.state),
         "effect": row.effect,
@@ -150,7 +151,32 @@ async def settled_changes(
     before the tables kept where the level began counts from the revision judged.
     """
     rows = await farm.store.closed_judgements(testbed, workload, first_position, branch)
-    marked = await marked_changes(farm, testbed, workload, branch)
+    return _settled(rows, await marked_changes(farm, testbed, workload, branch), min_effect)
+
+
+async def settled_of_values(
+    farm: Farm,
+    testbed: str,
+    workload: str,
+    first_position: int,
+    min_effect: float,
+    *,
+    branch: str,
+) -> dict[str, list[Settled]]:
+    """The same of the named values of a workload's runs, by those names that have any."""
+    rows: dict[str, list[JudgementRow]] = {}
+    closed = farm.store.closed_judgements
+    for row in await closed(testbed, workload, first_position, branch, value=None):
+        rows.setdefault(row.value, []).append(row)
+    return {
+        name: _settled(its, await marked_changes(farm, testbed, workload, branch, name), min_effect)
+        for name, its in rows.items()
+    }
+
+
+def _settled(
+    rows: Sequence[JudgementRow], marked: list[Settled], min_effect: float
+) -> list[Settled]:
     said = {one.began for one in marked}
     alarms = [
         Settled(
@@ -164,9 +190,11 @@ async def settled_changes(
     return [one for one in alarms if one.began not in said] + marked
 
 
-async def marked_changes(farm: Farm, testbed: str, workload: str, branch: str) -> list[Settled]:
+async def marked_changes(
+    farm: Farm, testbed: str, workload: str, branch: str, value: str = ""
+) -> list[Settled]:
     """The changes of a series on a branch that were expected, or noise, as the last word has it."""
-    marks = await farm.store.marks_on_series(testbed, workload)
+    marks = await farm.store.marks_on_series(testbed, workload, value)
     if not marks:
         return []
     line = await farm.store.line_of(branch)
@@ -176,7 +204,7 @@ async def marked_changes(farm: Farm, testbed: str, workload: str, branch: str) -
             row = await farm.store.judgement(mark.judgement_id)
             found += _of_verdicts([row] if row else [], mark, line)
         elif mark.search_id is not None:
-            found += await _of_search(farm, mark, (testbed, workload), line)
+            found += await _of_search(farm, mark, (testbed, workload, value), line)
     return sorted(found, key=lambda one: (one.began, one.judged))
 
 
@@ -205,7 +233,7 @@ async def _said(farm: Farm, kinds: Collection[MarkKind]) -> frozenset[int]:
 
 
 async def _of_search(
-    farm: Farm, mark: MarkRow, series: tuple[str, str], line: Sequence[Segment]
+    farm: Farm, mark: MarkRow, series: tuple[str, str, str], line: Sequence[Segment]
 ) -> list[Settled]:
     """Each sure step of a search; without one, the alarms of the series that it was to explain."""
     search = await farm.store.search(mark.search_id) if mark.search_id else None
@@ -218,7 +246,8 @@ async def _of_search(
             if is_on(line, search.branch, search.old_position + step.new)
         ]
     rows = await farm.store.judgements_of_search(search.id)
-    return _of_verdicts([row for row in rows if (row.testbed, row.workload) == series], mark, line)
+    own = [row for row in rows if (row.testbed, row.workload, row.value) == series]
+    return _of_verdicts(own, mark, line)
 
 
 def _of_verdicts(

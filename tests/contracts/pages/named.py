@@ -96,6 +96,8 @@ PROGRAMS: Mapping[str, Sequence[str]] = {
         "history/{testbed}/{workload}",
         "history/{testbed}/{workload}?branch={branch}",
         *(f"history/{{testbed}}/{{workload}}?cost={cost}" for cost in COSTS),
+        "history/{testbed}/{workload}?value=BM_%3Cb%3E",
+        "history/{testbed}/{workload}?heat=1",
     ),
     "library": ("library/chart.js",),
     "metrics": ("metrics",),

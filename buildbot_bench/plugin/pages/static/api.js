@@ -17,10 +17,10 @@ export function branchQuery({ branch }) {
   return branch ? `?branch=${encodeURIComponent(branch)}` : "";
 }
 
-/** Where a whole series is, or what commits cost: beside the REST interface, see pages/histories.py. */
-export function historyPath(series, cost) {
-  const query = branchQuery(series);
-  return `plugins/bench/history/${seriesPath(series)}${query}${cost ? `${query ? "&" : "?"}cost=${cost}` : ""}`;
+/** Where a series is, or what commits cost, a value of its runs, or a map of all: see pages/histories.py. */
+export function historyPath(series, more = {}) {
+  const asked = new URLSearchParams(Object.entries({ branch: series.branch, ...more }).filter(([, value]) => value));
+  return `plugins/bench/history/${seriesPath(series)}${asked.size ? `?${asked}` : ""}`;
 }
 
 /** What a GET gives: always a list, for Buildbot wraps single things too. */

@@ -7,6 +7,7 @@ import { change, count, figure, h, Page, plain, Revision, SearchLink, SeriesLink
 const { useParams } = window.ReactRouterDOM;
 
 const NEWS_MS = 30_000;
+const MOST_VALUES = 50;
 
 /** "−9.1 % (−9.8 % to −8.4 %, Student's t at 95 %)". */
 function difference({ difference: by, low, high, confidence }) {
@@ -29,6 +30,15 @@ function Costs({ costs: { old, rows }, label }) {
   const value = (of) => (row) => row[of] !== null && `${exact(row[of])} ${row.unit}`;
   return h(Table, { caption: "What it costs", rows, id: (row) => row.name, columns: [
     ["what", (row) => plain(row.name, 60)], old && [old, value("old"), "number"], [label, value("new"), "number"], old && ["difference", by, "number"]].filter(Boolean) });
+}
+
+/** Of many values of a run those that differ most; all are in the JSON. */
+function Values({ values }) {
+  if (values.length === 0) return null;
+  return h(Table, { caption: `The ${Math.min(values.length, MOST_VALUES)} of ${count(values.length, "value")} that differ most`,
+    rows: values.slice(0, MOST_VALUES), id: (row) => row.name, columns: [
+      ["value", (row) => plain(row.name, 100)], ["mean", (row) => `${figure(row.value)} ${row.unit}`, "number"],
+      ["difference", (row) => row.difference !== null && change(row.difference), "number"]] });
 }
 
 /** What the judge made of it, and what people said of that. */
@@ -55,6 +65,7 @@ function OnSeries({ series, label, again }) {
       h("div", { key: name, className: kind }, h("dt", null, name), h("dd", null, words)))),
     !contrast && h("p", { className: "faint" }, "This epoch of the lab has no other sample to compare it with."),
     contrast?.ministat && h("pre", { tabIndex: 0 }, contrast.ministat),
+    h(Values, { values: series.values }),
     series.marked.map((line) => h("p", { key: line }, line)),
     contrast?.notes.map((note) => h("p", { key: note, className: "faint" }, note)));
 }

@@ -5,6 +5,7 @@ import { choice, Chosen, chosenOf } from "./chosen.js";
 import { coloursOf, pixelRatio, signOf } from "./drawing.js";
 import { asCsv, asPicture, save } from "./exports.js";
 import { filtered, Filters } from "./filters.js";
+import { Values } from "./heat.js";
 import { Mirror } from "./mirror.js";
 import { SaidOf } from "./point.js";
 import { SeriesChart } from "./series.js";
@@ -84,7 +85,7 @@ function Waiting({ series, told, alone }) {
 }
 
 /** All charts, by the series that they show; of those that are not there yet their place. */
-function Charts({ allSeries, told, members, view, alone, charts }) {
+function Charts({ allSeries, told, members, view, alone, charts, pathOf }) {
   const drawn = new Set(members.map(({ series }) => seriesPath(series)));
   const titleOf = (of) => of.map(({ name }) => name).join(", ");
   const heading = (of) => {
@@ -104,7 +105,7 @@ function Charts({ allSeries, told, members, view, alone, charts }) {
       keep: (u) => charts.set(key, { u, title: titleOf(of) }),
     })),
     allSeries.filter((series) => !drawn.has(seriesPath(series))).map((series) =>
-      h(Waiting, { key: seriesPath(series), series, told: told[historyPath(series, view.cost)], alone })));
+      h(Waiting, { key: seriesPath(series), series, told: told[pathOf(series)], alone })));
 }
 
 export default function History() {
@@ -121,7 +122,8 @@ export default function History() {
   const all = alone ? offered : filtered(offered, view);
   // A build is of no testbed: any of a branch's series leads to it.
   const allSeries = view.cost && !COSTS[view.cost].each ? all.slice(0, 1) : all;
-  const pathOf = (series) => historyPath(series, view.cost);
+  const value = alone && !view.cost ? view.value : null;
+  const pathOf = (series) => historyPath(series, { cost: view.cost, value });
   const told = useAllPolled(allSeries.map(pathOf), NEWS_MS);
   const members = allSeries.map((series) => ({
     series, arrays: told[pathOf(series)]?.data?.[0], place: offered.indexOf(series), name: `${series.testbed} · ${series.workload}`,
@@ -138,12 +140,13 @@ export default function History() {
     h(BranchChoice, { branches, branch, choose: (name) => view.change({ branch: name, from: null, to: null, of: null, first: null, second: null }) }),
     alone && h(Link, { to: `/bench/history${branchQuery({ branch: view.branch })}` }, "all series"), alone && " · ",
     alone && h("a", { href: `api/v2/bench/samples/${seriesPath({ testbed, workload })}/csv${branchQuery({ branch: view.branch })}` }, "CSV of all values"));
-  return h(Page, { title: alone ? `${testbed} · ${workload}` : "History", aside, error },
+  return h(Page, { title: alone ? [testbed, workload, value].filter(Boolean).join(" · ") : "History", aside, error },
     h(Mirror),
     data && h(Filters, { allSeries: offered, view, saveCsv, savePicture, busy: members.length === 0 }),
     members.length > 0 && h("p", { className: "hint faint" }, HINT),
-    h(Charts, { allSeries, told, members, view, alone, charts: charts.current }),
-    chosen && h(Chosen, { arrays: chosen.arrays, view, name: chosen.name }),
+    h(Charts, { allSeries, told, members, view, alone, charts: charts.current, pathOf }),
+    alone && !view.cost && h(Values, { series: allSeries[0], view }),
+    chosen && !value && h(Chosen, { arrays: chosen.arrays, view, name: chosen.name }),
     members.length > 0 && h(Legend, { overlaid: view.overlaid && members.length > 1, cost: view.cost }),
     alone && !view.cost && members.length > 0 && h(Kept, { of: { testbed, workload, branch } }),
     alone && !view.cost && members.length > 0 && h(Changes, { arrays: members[0].arrays }));

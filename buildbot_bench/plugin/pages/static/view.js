@@ -13,7 +13,8 @@ const whole = (text) => (/^\d{1,9}$/.test(text ?? "") ? Number(text) : null);
  * The view: `from` and `to` are the positions that a zoom shows, null for all; `first` and
  * `second` those of the chosen points, of the series `of`; `testbeds` and `workloads` what is
  * left out; `overlaid` whether series of a unit share a chart. `change` takes those that are to be
- * otherwise. `cost` names what of a commit's costs is shown in place of its series, null for none.
+ * otherwise. `cost` names what of a commit's costs is shown in place of its series, null for none,
+ * and `value` which of many values of a run.
  */
 export function useView() {
   const [asked, ask] = useSearchParams();
@@ -34,7 +35,7 @@ export function useView() {
       from: isZoom ? from : null, to: isZoom ? to : null,
       first: whole(asked.get("first")), second: whole(asked.get("second")), of: asked.get("of"),
       without: { testbed: list("without-testbed"), workload: list("without-workload") },
-      overlaid: asked.get("overlaid") === "1",
+      overlaid: asked.get("overlaid") === "1", value: asked.get("value"),
       change,
     };
   }, [asked, ask]);

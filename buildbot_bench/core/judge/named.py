@@ -1,0 +1,234 @@
+"""The judge on all named values of a run: which are worth its look, and their shared budget.
+
+The judge weighs a value in milliseconds, a thousand of them in half a minute. So it looks at those
+alone that may be worth boots, by the same evidence of a change of level (`change`) of all values at
+once, with the noise as neighbours show it. k of K values are worth boots where each has evidence of
+K/k or more: by that rule (e-BH, see `shared`) calm values cause few boots, however many they are.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from buildbot_bench.core.judge.change import Floats, log_bayes_factor
+from buildbot_bench.core.judge.decide import judge
+from buildbot_bench.core.judge.marks import noise_by_marks
+from buildbot_bench.core.judge.model import Alarm, JudgePolicy, Settled, Suspicion, Unfit, Verdict
+from buildbot_bench.core.judge.shared import is_calm, judge_together
+from buildbot_bench.core.metric import Metric
+from buildbot_bench.core.model import constants
+from buildbot_bench.core.model.noise import Noise
+from buildbot_bench.core.model.thresholds import change_in_logs
+from buildbot_bench.core.sample import Iteration, Sample
+
+_FEW = 8  # images; of fewer the noise between neighbours is a guess, and all values are judged
+_LEAST_NOISE = 0.85  # of the noise between neighbours: the judge's own estimate is hardly less
+_LEAST_SIGMA = 1e-6  # of values that are counted
+_KNOWN_DF = 1e6
+_NORMAL = 0.6745 * 2**0.5  # the median of |a - b| in standard deviations of a and b
+_REACH = 2.576  # standard errors, as in `change`
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NamedRun:
+    """A run of one image: where it stands, when it ended, its values as `NamedRuns` lists them."""
+
+    label: str
+    position: int
+    image: int
+    epoch: str
+    at_s: float
+    values: Floats
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NamedRuns:
+    """The runs of a workload by position, image and time; NaN stands for no value above 0."""
+
+    testbed: str
+    workload: str
+    metrics: tuple[Metric, ...]
+    runs: tuple[NamedRun, ...]
+
+    def samples(self, place: int) -> list[Sample]:
+        """Return the samples of the `place`th value."""
+        groups: dict[tuple[int, int, str], list[NamedRun]] = {}
+        for run in self.runs:
+            groups.setdefault((run.position, run.image, run.epoch), []).append(run)
+        name = f"value {self.metrics[place].name}"
+        return [
+            Sample(
+                label=runs[0].label,
+                position=position,
+                image=image,
+                testbed=self.testbed,
+                workload=self.workload,
+                epoch=epoch,
+                metric=replace(self.metrics[place], name=name),
+                iterations=tuple(
+                    Iteration(value=value, at_s=run.at_s)
+                    for run in runs
+                    if (value := float(run.values[place])) > 0
+                ),
+            )
+            for (position, image, epoch), runs in groups.items()
+        ]
+
+
+def means_at(named: NamedRuns, position: int, epoch: str) -> dict[Metric, float]:
+    """Return the means of the runs of a position, without values that none of them gave."""
+    runs = [one for one in named.runs if (one.position, one.epoch) == (position, epoch)]
+    return {
+        metric: sum(given) / len(given)
+        for place, metric in enumerate(named.metrics)
+        if (given := [value for one in runs if (value := float(one.values[place])) > 0])
+    }
+
+
+def changed_values(
+    named: NamedRuns, position: int
+) -> tuple[dict[Metric, float], dict[Metric, float]]:
+    """Return the means of the runs of a position, and of the nearest before it in its epoch."""
+    last = named.runs[-1]
+    if last.position != position:
+        return {}, {}
+    earlier = [
+        one.position for one in named.runs if one.position < position and one.epoch == last.epoch
+    ]
+    before = means_at(named, earlier[-1], last.epoch) if earlier else {}
+    return means_at(named, position, last.epoch), before
+
+
+def judge_named(
+    named: NamedRuns,
+    policy: JudgePolicy,
+    settled: Mapping[str, Sequence[Settled]],
+    suspected: Collection[str] = (),
+    raised: int = 0,
+) -> dict[str, Verdict]:
+    """Return the verdicts on the newest image's values, by name; of calm ones there is none.
+
+    `policy` has the series that share the budget, all values among them; `settled` is what was
+    dealt with by name. Where values are `suspected` already, those alone are judged, beside the
+    `raised` alarms of the commit. Values that are unfit are told of no more than calm ones.
+    """
+    names = {metric.name: place for place, metric in enumerate(named.metrics)}
+    chosen = [name for name in suspected if name in names] or _worth_a_look(named, settled, policy)
+    known = {name: _Known.of(named.samples(names[name]), settled.get(name, ())) for name in chosen}
+
+    def asked(name: str, together: int) -> Verdict:
+        worth = len(names) / min(together + raised, len(names))
+        return known[name].judge(replace(policy, together=together + raised, worth_boots=worth))
+
+    looked = judge_together(chosen, asked, Alarm | Suspicion)
+    doubtful = [
+        name
+        for name, verdict in looked.items()
+        if not (is_calm(verdict) or isinstance(verdict, Unfit))
+    ]
+    if not any(isinstance(verdict, Alarm) for verdict in looked.values()):
+        return {name: looked[name] for name in (chosen if suspected else doubtful)}
+    worth = len(names) / min(max(len(doubtful) + raised, 1), len(names))
+    final = replace(policy, worth_boots=worth)
+    verdicts = judge_together(
+        doubtful, lambda name, k: known[name].judge(replace(final, together=k + raised))
+    )
+    return looked | verdicts if suspected else verdicts
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Known:
+    """The newest sample of a value, its history, and what was settled there."""
+
+    history: Sequence[Sample]
+    new: Sample
+    settled: Sequence[Settled]
+    noise: Noise
+
+    @classmethod
+    def of(cls, samples: Sequence[Sample], settled: Sequence[Settled]) -> "_Known":
+        last = samples[-1]
+        own = [one for one in samples if one.epoch == last.epoch]
+        new = next(one for one in own if one.position == last.position)
+        history = [one for one in own if one is not new]
+        _, noise = noise_by_marks(history, settled)
+        return cls(history=history, new=new, settled=settled, noise=noise)
+
+    def judge(self, policy: JudgePolicy) -> Verdict:
+        return judge(self.history, self.new, self.noise, policy, self.settled)
+
+
+def _worth_a_look(
+    named: NamedRuns, settled: Mapping[str, Sequence[Settled]], policy: JudgePolicy
+) -> list[str]:
+    """The names of values whose evidence may be worth boots, in their order."""
+    found = _log_evidence(named, settled, policy.min_effect)
+    needed = np.log(len(found) / np.arange(1, len(found) + 1))
+    enough = np.flatnonzero(np.sort(found)[::-1] >= needed)
+    least = needed[enough[-1]] if enough.size else np.inf
+    return [one.name for one, own in zip(named.metrics, found, strict=True) if own >= least]
+
+
+def deviations(named: NamedRuns) -> tuple[list[NamedRun], list[list[int | None]]]:
+    """Return the images of the newest epoch, and by value how far each lies from their median.
+
+    The unit is one thousandth of the median; None where an image gave no value.
+    """
+    runs, levels, given = _levels(named)
+    known = np.where(given, levels, np.nan)
+    known[:, ~given.any(axis=0)] = 0.0
+    off = np.rint(1e3 * np.expm1(np.clip(known - np.nanmedian(known, axis=0), -9.0, 9.0)))
+    rows = np.where(given, np.nan_to_num(off), np.nan).T.tolist()
+    return runs, [[None if one != one else int(one) for one in row] for row in rows]  # noqa: PLR0124 - NaN
+
+
+def _levels(named: NamedRuns) -> tuple[list[NamedRun], Floats, np.ndarray[Any, np.dtype[np.bool_]]]:
+    """The first run of each image of the newest epoch, its mean logs, and which values it gave."""
+    epoch = named.runs[-1].epoch
+    runs = [run for run in named.runs if run.epoch == epoch]
+    keys = np.array([(run.position, run.image) for run in runs])
+    starts = np.flatnonzero(np.any(np.diff(keys, axis=0, prepend=-1) != 0, axis=1))
+    logs = np.log(np.array([run.values for run in runs]))
+    is_known = np.isfinite(logs)
+    boots = np.add.reduceat(is_known, starts, axis=0)
+    levels = np.add.reduceat(np.where(is_known, logs, 0.0), starts, axis=0) / np.maximum(boots, 1)
+    return [runs[start] for start in starts], levels, boots > 0
+
+
+def _log_evidence(
+    named: NamedRuns, settled: Mapping[str, Sequence[Settled]], min_effect: float
+) -> Floats:
+    """That of a change of each value, at the likeliest of the newest places."""
+    runs, levels, given = _levels(named)
+    images, values = levels.shape
+    if images < _FEW:
+        return np.full(values, np.inf)
+    steps = np.where(given[1:] & given[:-1], np.abs(np.diff(levels, axis=0)), np.nan)
+    steps[:, np.isnan(steps).all(axis=0)] = 0.0
+    sigma = np.maximum(_LEAST_NOISE * np.nanmedian(steps, axis=0) / _NORMAL, _LEAST_SIGMA)
+    began = np.array(
+        [max((o.began for o in settled.get(m.name, ())), default=0) for m in named.metrics]
+    )
+    first = np.maximum(
+        np.searchsorted([run.position for run in runs], began), images - constants.MEMORY
+    )
+    first = np.maximum(first, 0)
+    count, total = (
+        np.concatenate((np.zeros((1, values)), np.cumsum(one, axis=0)))
+        for one in (given, np.where(given, levels, 0.0))
+    )
+    here = np.arange(values)
+    found = np.full(values, -np.inf)
+    for place in range(max(images - constants.RECENT, 1), images):
+        before, after = count[place] - count[first, here], count[-1] - count[place]
+        seen = (before > 0) & (after > 0) & (first < place)
+        before, after = np.where(seen, before, 1.0), np.where(seen, after, 1.0)
+        old = (total[place] - total[first, here]) / before
+        difference = np.abs((total[-1] - total[place]) / after - old)
+        variance = sigma**2 * (1 / before + 1 / after)
+        seen &= difference + _REACH * np.sqrt(variance) >= change_in_logs(min_effect)
+        evidence = log_bayes_factor(difference, variance, np.asarray(_KNOWN_DF), min_effect)
+        found = np.where(seen, np.maximum(found, evidence), found)
+    return found
