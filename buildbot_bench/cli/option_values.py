@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from buildbot_bench.archives.prebuilt import checked_pattern
 from buildbot_bench.core.branches import branch_in, repository_named
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.legible import one_line, quoted
@@ -45,6 +46,18 @@ def duration_s(text: str) -> float:
     if match is None:
         raise ArgumentTypeError(f"{quoted(text)} is no time; write 90s, 15m or 2h")
     return float(match[1]) * _SECONDS[match[2]]
+
+
+def prebuilt_pattern(text: str) -> str:
+    """Where builds lie: a URL, or a path from here, with the revision in it."""
+    place = text if "://" in text else str(Path(text).absolute())
+    try:
+        if "{branch}" not in text:
+            return checked_pattern(place)
+        why = "names a {branch}, and a search here has none"
+    except ValueError as error:
+        why = str(error)
+    raise ArgumentTypeError(f"{quoted(text)} {why}")
 
 
 def size(text: str) -> int:
