@@ -65,6 +65,18 @@ class PrebuiltSource:
         return f"{place.rpartition('/')[0]}/{self.checksum}"
 
 
+def checked_pattern(pattern: str) -> str:
+    """A pattern that names each revision's own file; raises ValueError for any other."""
+    if not re.fullmatch(r"(https?://[^\s@?#]+|/[^\0\n]+)", pattern):
+        raise ValueError("should be https://HOST/PATH without a password, or an absolute path")
+    fields = set(re.findall(r"\{[^}]*\}", pattern))
+    if unknown := sorted(fields - {*FIELDS}):
+        raise ValueError(f"{quoted(unknown[0])} is none of {', '.join(FIELDS)}")
+    if not fields & {*FIELDS[:2]}:
+        raise ValueError("should hold {hash} or {short}: each revision has a kernel of its own")
+    return pattern
+
+
 def which_are_there(source: PrebuiltSource, shas: Iterable[str], branch: str) -> frozenset[str]:
     """The commits of which the source has a kernel."""
     asked = tuple(shas)
@@ -225,7 +237,7 @@ def _patiently(place: str, work: Callable[[], T]) -> T:
             if pause_s is None or not _is_url(place):
                 raise InfraError(
                     f"{place} cannot be read: {error or type(error).__name__}",
-                    hint="see artefacts.prebuilt in bench.yml",
+                    hint="see what answers there, and the pattern (artefacts.prebuilt, --prebuilt)",
                 ) from error
             time.sleep(pause_s)
     raise AssertionError

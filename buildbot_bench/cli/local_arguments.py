@@ -50,6 +50,7 @@ class LocalTask:
     name: str
     artefacts: tuple[str, ...] = ()
     upload: str = ""
+    prebuilt: str = ""
     min_effect: float = DEFAULT_MIN_EFFECT
     error: float = DEFAULT_ERROR
     build_timeout_s: float = _DEFAULT_BUILD_S
@@ -168,6 +169,7 @@ def _task(line: CommandLine, given: argparse.Namespace) -> LocalTask:
     return LocalTask(
         steps=(BuildStep(script=given.build),) if given.build else (),
         artefacts=tuple(given.artefact),
+        prebuilt=getattr(given, "prebuilt", None) or "",
         workload=workload,
         name=_program(given.run),
         min_effect=given.min_effect or DEFAULT_MIN_EFFECT,

@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 
+from buildbot_bench.archives.prebuilt import PrebuiltSource, which_are_there
 from buildbot_bench.cli.ci import outcome_of, tell_ci
 from buildbot_bench.cli.console import ExitStatus, answer, say
 from buildbot_bench.cli.live import search_view
@@ -19,6 +20,7 @@ from buildbot_bench.core.legible import one_line, several_lines, shorten
 from buildbot_bench.core.report.kin import commits_to_ask, with_kin
 from buildbot_bench.core.report.model import Report, ReportKind
 from buildbot_bench.core.report.words import count, named
+from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.history.kin import kin_of
 from buildbot_bench.lab.command.settings import NAME_ONE
 from buildbot_bench.local.bench import Bench
@@ -201,8 +203,34 @@ def _search(options: LocalOptions, task: LocalTask, revisions: Revisions) -> Loc
         first_parent=options.first_parent,
         budget_s=options.budget_s,
         base=base,
+        prebuilt=_built_by_others(options, task, between),
         merges=() if options.first_parent else tuple(merges.sizes(between).values()),
     )
+
+
+def _built_by_others(
+    options: LocalOptions, task: LocalTask, between: RevisionRange
+) -> frozenset[str]:
+    """The hashes of the revisions that somebody else built; fails as the source does."""
+    if not task.prebuilt:
+        return frozenset()
+    if options.fix:
+        raise UsageError("what others built has no --with in it", hint="search without --prebuilt")
+    if not task.steps:
+        raise UsageError(
+            "--prebuilt goes with --build: builds of your own prove a step",
+            hint="or have --build fetch what others built of $BENCH_SHA, without --prebuilt",
+        )
+    shas = [one.sha for one in between.revisions]
+    source = PrebuiltSource(pattern=task.prebuilt)
+    found = which_are_there(source, shas, "")
+    if not found:
+        raise UsageError(
+            f"--prebuilt {task.prebuilt}: nothing is there of {count(len(shas), 'revision')}",
+            hint=f"of the newest it would be {source.place(shas[-1], '')}",
+        )
+    say(f"{len(found)} of {count(len(shas), 'revision')} need not be built")
+    return found
 
 
 def campaign_of(options: LocalOptions, task: LocalTask, revisions: Revisions) -> Campaign:
@@ -212,6 +240,7 @@ def campaign_of(options: LocalOptions, task: LocalTask, revisions: Revisions) ->
             steps=task.steps,
             artefacts=task.artefacts,
             upload=task.upload,
+            prebuilt=task.prebuilt,
             fix=options.fix and revisions.sha(options.fix),
         ),
         workload=task.workload,

@@ -24,7 +24,7 @@ from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.local.bisecting import SearchCourse
 from buildbot_bench.local.campaign import LocalSearch
 from buildbot_bench.local.known import Known
-from buildbot_bench.local.reports import machine, probe_records
+from buildbot_bench.local.reports import OF_OTHERS, machine, probe_records
 
 _NOT_YET = 0  # no run has this number
 
@@ -92,7 +92,7 @@ def _search(course: SearchCourse, expected: ForecastShown | None) -> SearchShown
         new=_end(known.between.new),
         commits=known.between.n,
         iterations_done=len(known.iterations),
-        images_built=sum(1 for image in known.images.values() if image.row),
+        images_built=sum(1 for image in known.images.values() if image.row and image.ordinal >= 0),
         forecast=expected,
         suspects=tuple(
             SuspectShown(
@@ -155,7 +155,7 @@ def _probes(course: SearchCourse) -> list[ProbeShown]:
             probeid=one.serial,
             serial=one.serial,
             label=one.label,
-            position=places[one.label],
+            position=places[one.label.removesuffix(OF_OTHERS)],
             image=one.image,
             state=ProbeState.LOST if one.value is None else ProbeState.DONE,
             values=() if one.value is None else (one.value,),

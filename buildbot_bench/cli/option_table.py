@@ -13,6 +13,7 @@ from buildbot_bench.cli.option_values import (
     images_wanted,
     known_number,
     positive,
+    prebuilt_pattern,
     processors,
     site_url,
     size,
@@ -260,6 +261,13 @@ LOCAL_BISECT: Sections = {
     "the answer": (_MARKDOWN, _JSON, _HTML),
     "": _HERE,
     "the search": (
+        Option(
+            "--prebuilt PATTERN",
+            "where others keep what they built, a URL or path with {hash} or {short} in it: those\n"
+            "run first, and --build is for revisions near a change",
+            prebuilt_pattern,
+            scope=RUN,
+        ),
         Option("--skip REV", "do not measure it, or those of A..B; may be repeated", many=True),
         Option(
             "--again REV",

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlsplit
 
+from buildbot_bench.archives.prebuilt import checked_pattern
 from buildbot_bench.core.branches import branch_in, repository_named
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.legible import one_line, quoted
@@ -65,6 +66,18 @@ processors = _reader(
 change_id = _reader(
     "D?[1-9][0-9]{0,8}", "is no number of a change", lambda text: int(text.removeprefix("D"))
 )
+
+
+def prebuilt_pattern(text: str) -> str:
+    """Where builds lie: a URL, or a path from here, with the revision in it."""
+    place = text if "://" in text else str(Path(text).absolute())
+    try:
+        if "{branch}" not in text:
+            return checked_pattern(place)
+        why = "names a {branch}, and a search here has none"
+    except ValueError as error:
+        why = str(error)
+    raise ArgumentTypeError(f"{quoted(text)} {why}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

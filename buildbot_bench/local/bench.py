@@ -64,8 +64,8 @@ class Bench:
             thread.start()
 
     def images(self) -> list[StoredBuild]:
-        """All that was built by the campaign's recipe."""
-        return self.store.images(self.campaign.recipe.digest)
+        """All that was built by the campaign's recipe, by others too."""
+        return [one for recipe in self.campaign.recipe.digests for one in self.store.images(recipe)]
 
     def iterations(self) -> list[StoredRun]:
         """All runs of the campaign."""

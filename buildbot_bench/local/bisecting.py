@@ -9,6 +9,7 @@ from buildbot_bench.core.figures import count, sureness, threshold
 from buildbot_bench.core.legible import one_line
 from buildbot_bench.core.report.words import duration
 from buildbot_bench.core.search import (
+    PREBUILT,
     Answer,
     Costs,
     Evidence,
@@ -156,9 +157,8 @@ class Bisection:
             if (image := known.images.get((place, 0))) and image.reason and image.row
         ]
         if shas:
-            self._bench.store.forget_failures(
-                self._bench.id, self._search.campaign.recipe.digest, shas
-            )
+            for recipe in self._search.campaign.recipe.digests:
+                self._bench.store.forget_failures(self._bench.id, recipe, shas)
 
     def _refuse_bad_ends(self, known: Known) -> None:
         """See that both ends can be measured, or are to be skipped."""
@@ -238,4 +238,6 @@ def _question(known: Known) -> tuple[int, Evidence, Costs, SearchPolicy]:
 
 def _named(known: Known, wanted: Measure) -> str:
     label = known.between.revisions[wanted.position].label
-    return f"{label}, build {wanted.image}" if wanted.image else label
+    of_others = f"{label} as others built it"
+    own = f"{label}, build {wanted.image}" if wanted.image else label
+    return of_others if wanted.image == PREBUILT else own

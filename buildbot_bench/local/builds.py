@@ -14,11 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from buildbot_bench.archives import unpacked
+from buildbot_bench.archives.prebuilt import PrebuiltSource, fetch
 from buildbot_bench.core.build_log import BuildLog
 from buildbot_bench.core.errors import BenchError, InfraError, UntestableRevision
 from buildbot_bench.core.legible import one_line
 from buildbot_bench.core.limits import GIB, spoken
 from buildbot_bench.core.revision import ABBREVIATION_LENGTH, Revision
+from buildbot_bench.core.search import PREBUILT
 from buildbot_bench.lab.command.process import RESERVE_BYTES, Confines, Contained, Ran, Stop
 from buildbot_bench.local.fixes import Carried, Fix
 from buildbot_bench.local.git import Git, GitRefusedError
@@ -97,14 +99,16 @@ class Workshop:
         tree = self._room.trees / place
         beside_tree = tree.with_name(f"{place}.artefact")
         began_s = time.monotonic()
-        made = NewBuild(
-            recipe=self.recipe.digest, sha=sha, ordinal=ordinal, place=place, build_s=0.0
-        )
+        recipe = self.recipe.others if ordinal == PREBUILT else self.recipe.digest
+        made = NewBuild(recipe=recipe, sha=sha, ordinal=ordinal, place=place, build_s=0.0)
         empty: list[str] = []
         try:
-            carried = self._check_out(sha, tree, empty)
-            self._run(revision, ordinal, tree)
-            wanted = self._uploaded(tree, beside_tree) if self.recipe.upload else tree
+            if ordinal == PREBUILT:
+                carried, wanted = Carried.NONE, self._fetched(sha, tree)
+            else:
+                carried = self._check_out(sha, tree, empty)
+                self._run(revision, ordinal, tree)
+                wanted = self._uploaded(tree, beside_tree) if self.recipe.upload else tree
             kernel, size = pack(wanted, self.recipe.artefacts, self._room.archive(made))
             known = {"kernel": kernel, "size": size, "carried": carried}
         except UntestableRevision as error:
@@ -213,6 +217,20 @@ class Workshop:
         if ran.status != 0:
             failure = failed_build(ran, place, f"{revision.label} ({revision.short_sha})")
             raise failure
+
+    def _fetched(self, sha: str, tree: Path) -> Path:
+        """What others built of a revision, in a fresh directory; fails as `fetch` does."""
+        remove_tree(tree)
+        tree.parent.mkdir(parents=True, exist_ok=True)
+        archive = tree.with_name(f"{tree.name}.fetched")
+        source = PrebuiltSource(pattern=self.recipe.prebuilt)
+        try:
+            if not fetch(source, sha, "", archive):
+                raise UntestableRevision(f"nothing lies at {source.place(sha, '')}")
+            unpacked.unpack(archive, tree)
+        finally:
+            archive.unlink(missing_ok=True)
+        return tree
 
     def _uploaded(self, tree: Path, directory: Path) -> Path:
         """What is in the file that the build uploads, in a fresh directory, as a farm unpacks it.

@@ -38,7 +38,7 @@ class Campaign:
     @property
     def told(self) -> dict[str, object]:
         """All that makes it what it is, for the file of evidence."""
-        return {"recipe": asdict(self.recipe), "workload": asdict(self.workload)}
+        return {"recipe": self.recipe.told, "workload": asdict(self.workload)}
 
     @property
     def digest(self) -> str:
@@ -54,7 +54,8 @@ class LocalSearch:
     the runs; 0: builds and runs take turns. `commands` are how a person repeats it. With
     `first_parent` a merge is one commit; `merges` are the sizes of those of the range. `base`
     says where the range begins if not at OLD. With `budget_s` the search ends by then with what is
-    known, in seconds from the beginning of the command.
+    known, in seconds from the beginning of the command. `prebuilt` are the hashes of what others
+    built.
     """
 
     campaign: Campaign
@@ -68,3 +69,4 @@ class LocalSearch:
     merges: tuple[int, ...] = ()
     base: str = ""
     budget_s: float | None = None
+    prebuilt: frozenset[str] = frozenset()

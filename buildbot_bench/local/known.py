@@ -12,7 +12,7 @@ from buildbot_bench.core.evidence import (
 )
 from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.core.sample import Iteration, Metric, Sample
-from buildbot_bench.core.search import Costs, Evidence, SearchPolicy
+from buildbot_bench.core.search import PREBUILT, Costs, Evidence, SearchPolicy
 from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.local.campaign import LocalSearch
 from buildbot_bench.local.store import StoredBuild, StoredRun
@@ -97,21 +97,30 @@ def known_of(
     ours = {row.id: row for row in rows if row.sha in places}
     runs = [one for one in iterations if one.image_id in ours]
     images = _images(search, places, list(ours.values()), runs, is_there)
+    own = [image for image in images.values() if image.ordinal != PREBUILT]
     first = between.old.position
     samples = _samples(search.campaign.workload.metric, between, places, ours, runs)
     comparable = comparable_samples(samples)
+    evidence = evidence_of(own, comparable, first)
+    there = {place for sha, place in places.items() if sha in search.prebuilt} - search.skipped
+    failed = {place for (place, ordinal), one in images.items() if ordinal < 0 and one.reason}
+    evidence = replace(evidence, prebuilt=frozenset(there - failed))
+    rows = [row for row in rows if row.ordinal != PREBUILT]
+    of_own = [one for one in comparable if one.image != PREBUILT]
     return Known(
         between=between,
-        evidence=evidence_of(images.values(), comparable, first),
+        evidence=evidence,
         costs=Costs(
-            build_s=_usual_build_s(ours.values()) or _usual_build_s(rows) or assumed_build_s,
+            build_s=_usual_build_s(row for row in rows if row.id in ours)
+            or _usual_build_s(rows)
+            or assumed_build_s,
             boot_s=0.0,
             run_s=_usual_run_s(runs) or _usual_run_s(iterations) or ASSUMED_RUN_S,
             builders=max(search.ahead, 1),
         ),
-        policy=_policy(search, comparable, first, _more_images(search, list(images.values()))),
+        policy=_policy(search, of_own or comparable, first, _more_images(search, own)),
         images=images,
-        samples=tuple(replace(one, position=one.position - first) for one in comparable),
+        samples=tuple(replace(one, position=one.position - first) for one in of_own),
         iterations=tuple(runs),
     )
 

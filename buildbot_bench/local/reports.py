@@ -11,12 +11,14 @@ from buildbot_bench.core.report.context import NOT_HEEDED, Context, ImageRecord,
 from buildbot_bench.core.report.model import AppliedFix, ProbeRecord, Report, Setting
 from buildbot_bench.core.report.stages import replay_stages, runners_up
 from buildbot_bench.core.revision import RevisionRange
+from buildbot_bench.core.search import PREBUILT
 from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.local.bisecting import Found
 from buildbot_bench.local.campaign import LocalSearch
 from buildbot_bench.local.fixes import Carried
 from buildbot_bench.local.known import Known, LocalImage
 
+OF_OTHERS = "+prebuilt"
 _LINES_SHOWN = 3  # of what the build of a revision printed that was skipped
 CONFIDENCE = 95.0  # of Student's t, as ministat has it
 
@@ -64,7 +66,7 @@ def probe_records(known: Known) -> list[ProbeRecord]:
         ProbeRecord(
             serial=serial,
             label=_revision_of(known, images[one.image_id]),
-            image=images[one.image_id].ordinal,
+            image=max(images[one.image_id].ordinal, 0),
             **shared(ProbeRecord, one),
         )
         for serial, one in enumerate(known.iterations, start=1)
@@ -152,9 +154,10 @@ def _records(search: LocalSearch, known: Known) -> list[ImageRecord]:
             facts=frozenset({("link order", order)}).union(*runs[image.row.id]),
         )
         for image in known.images.values()
-        if image.row and image.row.id in runs
+        if image.row and image.row.id in runs and image.ordinal != PREBUILT
     ]
 
 
 def _revision_of(known: Known, image: LocalImage) -> str:
-    return known.between.revisions[image.position - known.between.old.position].label
+    label = known.between.revisions[image.position - known.between.old.position].label
+    return f"{label}{OF_OTHERS}" if image.ordinal == PREBUILT else label

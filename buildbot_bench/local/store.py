@@ -265,7 +265,8 @@ class Store:
         """Return what the newest builds took that did not fail, by any recipe; None without any."""
         with self._lock:
             rows = self._db.execute(
-                "SELECT build_s FROM images WHERE reason IS NULL ORDER BY id DESC LIMIT ?",
+                "SELECT build_s FROM images WHERE reason IS NULL AND ordinal >= 0"
+                " ORDER BY id DESC LIMIT ?",
                 (_NEWEST,),
             ).fetchall()
         return median(row[0] for row in rows) if rows else None

@@ -1,12 +1,11 @@
 """Settings in bench.yml: control images, links, mail, shares, storage, untrusted people."""
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, StringConstraints, field_validator, model_validator
 
-from buildbot_bench.archives.prebuilt import FIELDS
+from buildbot_bench.archives.prebuilt import checked_pattern
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.links import Links, check_template
 from buildbot_bench.core.shared_fields import shared
@@ -167,17 +166,6 @@ class Sharing(Model):
         return Weights(**shared(Weights, self))
 
 
-def _prebuilt_pattern(pattern: str) -> str:
-    if not re.fullmatch(r"(https?://[^\s@?#]+|/[^\0\n]+)", pattern):
-        raise ValueError("should be https://HOST/PATH without a password, or an absolute path")
-    fields = set(re.findall(r"\{[^}]*\}", pattern))
-    if unknown := sorted(fields - {*FIELDS}):
-        raise ValueError(f"{quoted(unknown[0])} is none of {', '.join(FIELDS)}")
-    if not fields & {*FIELDS[:2]}:
-        raise ValueError("should hold {hash} or {short}: each revision has a kernel of its own")
-    return pattern
-
-
 PlaceUrl = Annotated[str, StringConstraints(pattern=PLACE_PATTERN)]
 
 
@@ -199,7 +187,7 @@ class RetentionLimits(Model):
 class PrebuiltKernels(Model):
     """Kernels that others built: a search boots those first, and builds near what they show."""
 
-    pattern: Annotated[str, AfterValidator(_prebuilt_pattern)]
+    pattern: Annotated[str, AfterValidator(checked_pattern)]
     """Where they lie: a URL or an absolute path with `{hash}`, or `{short}` for its first twelve
     digits, and `{branch}` if it is needed, in which stable/14 is stable-14:
     https://artifact.ci.freebsd.org/snapshot/{branch}/{hash}/amd64/amd64/kernel.txz."""

@@ -51,7 +51,7 @@ function _shtab_bench_bisect_using
 end
 
 set -g _shtab_bench_bisect_commands
-set -g _shtab_bench_bisect_opts_with_value --again --artefact --budget --build --build-timeout --cache --cancel --cpus --disk --farm --follow --html --jobs --mark --min-effect --password-file --patience --priority --release --repository --run --skip --testbed --testbeds --timeout --tunable --unit --user --value --warm-up --with --workflow --workload
+set -g _shtab_bench_bisect_opts_with_value --again --artefact --budget --build --build-timeout --cache --cancel --cpus --disk --farm --follow --html --jobs --mark --min-effect --password-file --patience --prebuilt --priority --release --repository --run --skip --testbed --testbeds --timeout --tunable --unit --user --value --warm-up --with --workflow --workload
 
 complete -c bench-bisect -e
 complete -c bench-bisect -f
@@ -101,5 +101,6 @@ complete -c bench-bisect -n _shtab_bench_bisect_using -l jobs -x -d 'build N ahe
 complete -c bench-bisect -n _shtab_bench_bisect_using -l cache -x -d 'for builds that are kept, as 500M or 8G (default 8G)'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l markdown -d 'for a pull request'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l html -x -d 'also as one page with its plots'
+complete -c bench-bisect -n _shtab_bench_bisect_using -l prebuilt -x -d 'where others keep what they built, a URL or path with {hash} or {short} in it: those'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l skip -x -d 'do not measure it, or those of A..B; may be repeated'
 complete -c bench-bisect -n _shtab_bench_bisect_using -l again -x -d 'forget that it, or one of A..B, did not build or run; may be repeated'
