@@ -86,7 +86,13 @@ async def _follow(
         probes.append(await ask_again(farm, boots, asking))
     numbers = [probe.id for probe in probes if probe]
     first: JudgementRow | None = None
-    for nth, (name, verdict) in enumerate(sorted(verdicts.items(), key=_information)):
+    # An alarm's range begins at the newest revision that surely has the old level: values of one
+    # commit have anchors far apart, and between them lie the steps of other incidents.
+    placed = {
+        name: replace(one, anchor=one.first - 1) if isinstance(one, Alarm) else one
+        for name, one in verdicts.items()
+    }
+    for nth, (name, verdict) in enumerate(sorted(placed.items(), key=_information)):
         row, said = rows[name], verdict
         if isinstance(verdict, Alarm) and nth < _JOINING:
             said, row = await searched(farm, verdict, row, row.unit)
@@ -110,7 +116,7 @@ def _wanted(suspicions: Iterable[Suspicion], newest: int) -> list[Remeasure]:
 
 
 def _information(named: tuple[str, Verdict]) -> float:
-    """What a boot tells of an alarm, by its effect in terms of its interval; the most is first."""
+    """The key that sorts alarms by their effect in terms of its interval, the clearest first."""
     match named[1]:
         case Alarm() as alarm:
             return -abs(alarm.effect) / max(alarm.high - alarm.low, 1e-9)
