@@ -86,10 +86,10 @@ async def _follow(
         probes.append(await ask_again(farm, boots, asking))
     numbers = [probe.id for probe in probes if probe]
     first: JudgementRow | None = None
-    # An alarm's range begins at the newest revision that surely has the old level: values of one
-    # commit have anchors far apart, and between them lie the steps of other incidents.
     placed = {
-        name: replace(one, anchor=one.first - 1) if isinstance(one, Alarm) else one
+        name: await _behind_known_steps(farm, rows[name].branch or "", one)
+        if isinstance(one, Alarm)
+        else one
         for name, one in verdicts.items()
     }
     for nth, (name, verdict) in enumerate(sorted(placed.items(), key=_information)):
@@ -100,6 +100,17 @@ async def _follow(
         elif isinstance(verdict, Alarm) and first and verdict.direction == "regression":
             row = await farm.change(row, search_id=first.search_id) or row
         await record(farm, said, row, image, numbers if isinstance(said, Suspicion) else ())
+
+
+async def _behind_known_steps(farm: Farm, branch: str, alarm: Alarm) -> Alarm:
+    """The alarm with an anchor behind the steps that were found before its change may have come.
+
+    They are of other incidents, which it would join.
+    """
+    found = await farm.store.incidents_over(branch, alarm.anchor, alarm.first)
+    places = [search.old_position + step.new for search in found for step in search.steps]
+    anchor = max([alarm.anchor, *(place for place in places if place < alarm.first)])
+    return replace(alarm, anchor=anchor)
 
 
 def _wanted(suspicions: Iterable[Suspicion], newest: int) -> list[Remeasure]:
