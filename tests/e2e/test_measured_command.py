@@ -29,7 +29,7 @@ pytestmark = [
 
 PATIENCE_S = 240.0
 _VERDICTS = "SELECT verdict FROM bench_judgement WHERE verdict IS NOT NULL"
-FIRST, CULPRIT, SLOWS_MANY, LAST = 700000, 700002, 700003, 700004
+FIRST, CULPRIT, BEFORE, SLOWS_MANY, LAST = 700000, 700002, 700005, 700006, 700007
 VALUES, MANY = 300, 37
 UNIT = "instructions"
 OF_KERNELS = re.compile(r"\b(boot(s|ed)?|kernels?|packets?)\b", re.IGNORECASE)
@@ -126,9 +126,9 @@ def history(home) -> History:
         rounds = 20 if svn < CULPRIT else 21
         factor = "1" if svn < SLOWS_MANY else "1.15"
         files = {"sum.c": SUM_C.format(number=svn, rounds=rounds), "factor": factor}
+        files["suite.sh"] = f"# As of {svn}.\n{SUITE_SH}"
         if svn == FIRST:
             files |= {"Makefile": MAKEFILE, "main.c": MAIN_C, "words.txt": "words\n" * 1000}
-            files["suite.sh"] = SUITE_SH
         message = f"sum: change {svn}\n"
         commits.append(GeneratedCommit(svn=svn, author="ivan", message=message, files=files))
     return History(path=home / "src", shas=write_history(home / "src", commits))
@@ -152,7 +152,7 @@ def scene(farms, inbox: Inbox, tmp_path_factory: pytest.TempPathFactory) -> Iter
     )
     measured = "SELECT count(*) FROM bench_iteration WHERE value IS NOT NULL"
     farm.wait(lambda: farm.value(measured) >= 3, "the first commit's runs", PATIENCE_S)
-    farm.history.publish(farm.source, f"r{LAST}")
+    farm.history.publish(farm.source, f"r{BEFORE}")
     return Scene(farm=farm, inbox=inbox)
 
 
@@ -190,6 +190,10 @@ def test_the_verdict_and_the_search_are_told_of_runs(scene: Scene) -> None:
 
 def test_a_commit_that_slows_37_of_300_values_leaves_as_one_mail(scene: Scene) -> None:
     farm = scene.farm
+    kept = "SELECT count(DISTINCT image_id) FROM bench_values JOIN bench_iteration i"
+    kept += " ON i.id = iteration_id WHERE workload = 'suite'"
+    farm.wait(lambda: farm.value(kept) >= 5, "the values of five commits", PATIENCE_S)
+    farm.history.publish(farm.source, f"r{LAST}")
     mail = scene.inbox.wait_for(farm, f"r{SLOWS_MANY} (", PATIENCE_S)
     assert re.search(r"suite \+1[3-6]\.", str(mail["Subject"]))
     body = mail.get_body(("plain",))

@@ -112,7 +112,7 @@ def judge_named(
 
     `policy` has the series that share the budget, all values among them; `settled` is what was
     dealt with by name. Where values are `suspected` already, those alone are judged, beside the
-    `raised` alarms of the commit. Values that are unfit are told of no more than calm ones.
+    `raised` alarms of the commit. There is no verdict on values that are unfit, either.
     """
     names = {metric.name: place for place, metric in enumerate(named.metrics)}
     chosen = [name for name in suspected if name in names] or _worth_a_look(named, settled, policy)

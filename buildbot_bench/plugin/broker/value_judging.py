@@ -86,7 +86,13 @@ async def _follow(
         probes.append(await ask_again(farm, boots, asking))
     numbers = [probe.id for probe in probes if probe]
     first: JudgementRow | None = None
-    for nth, (name, verdict) in enumerate(sorted(verdicts.items(), key=_information)):
+    placed = {
+        name: await _behind_known_steps(farm, rows[name].branch or "", one)
+        if isinstance(one, Alarm)
+        else one
+        for name, one in verdicts.items()
+    }
+    for nth, (name, verdict) in enumerate(sorted(placed.items(), key=_information)):
         row, said = rows[name], verdict
         if isinstance(verdict, Alarm) and nth < _JOINING:
             said, row = await searched(farm, verdict, row, row.unit)
@@ -94,6 +100,17 @@ async def _follow(
         elif isinstance(verdict, Alarm) and first and verdict.direction == "regression":
             row = await farm.change(row, search_id=first.search_id) or row
         await record(farm, said, row, image, numbers if isinstance(said, Suspicion) else ())
+
+
+async def _behind_known_steps(farm: Farm, branch: str, alarm: Alarm) -> Alarm:
+    """The alarm with an anchor behind the steps that were found before its change may have come.
+
+    They are of other incidents, which it would join.
+    """
+    found = await farm.store.incidents_over(branch, alarm.anchor, alarm.first)
+    places = [search.old_position + step.new for search in found for step in search.steps]
+    anchor = max([alarm.anchor, *(place for place in places if place < alarm.first)])
+    return replace(alarm, anchor=anchor)
 
 
 def _wanted(suspicions: Iterable[Suspicion], newest: int) -> list[Remeasure]:
@@ -110,7 +127,7 @@ def _wanted(suspicions: Iterable[Suspicion], newest: int) -> list[Remeasure]:
 
 
 def _information(named: tuple[str, Verdict]) -> float:
-    """What a boot tells of an alarm, by its effect in terms of its interval; the most is first."""
+    """The key that sorts alarms by their effect in terms of its interval, the clearest first."""
     match named[1]:
         case Alarm() as alarm:
             return -abs(alarm.effect) / max(alarm.high - alarm.low, 1e-9)

@@ -8,8 +8,11 @@ import sqlalchemy as sa
 from twisted.internet.defer import Deferred, DeferredList
 from twisted.web.test.requesthelper import DummyRequest
 
+from buildbot_bench.core.metric import Metric
 from buildbot_bench.plugin.db.schema import ITERATION
 from buildbot_bench.plugin.pages.histories import Histories, HistoryTexts
+from buildbot_bench.plugin.queries.commit_views import commit
+from buildbot_bench.plugin.queries.history import heat_map
 from tests.fakes.past import TESTBED, WORKLOAD
 
 ELSEWHERE = "pf-statefull"
@@ -20,9 +23,9 @@ def reads(farm):
     """The series that were read from the tables, in order."""
     read, points = [], farm.store.points
 
-    async def counted(testbed, workload, branch):
+    async def counted(testbed, workload, *of):
         read.append((testbed, workload))
-        return await points(testbed, workload, branch)
+        return await points(testbed, workload, *of)
 
     farm.store.points = counted
     return read
@@ -132,3 +135,27 @@ async def test_a_program_that_reads_no_gzip_gets_the_same_as_text(farm, master, 
     request = await asked(master)
     assert request.responseHeaders.getRawHeaders("content-encoding") is None
     assert json.loads(b"".join(request.written))["views"][0]["positions"] == [3]
+
+
+async def test_a_named_value_has_a_history_and_a_map_shows_all(farm, past):
+    named = [Metric(name=name, unit="ns", higher_is_better=False) for name in ("BM_<b>", "other")]
+    await past.commits(3, 4, 5)
+    for position, value in ((3, 1.0), (4, 1.0), (5, 1.5)):
+        probe = await past.measured(position, (7.0,))
+        given = dict(zip(named, (value, 2.0), strict=True))
+        await farm.store.add_values(probe=probe, ordinal=0, named=given)
+    histories = Histories()
+    (view,) = json.loads(
+        gzip.decompress((await histories.read(farm, TESTBED, WORKLOAD, value="BM_<b>")).compressed)
+    )["views"]
+    assert (view["means"], view["unit"]) == ([1.0, 1.0, 1.5], "ns")
+    assert (view["value"], view["names"]) == ("BM_<b>", ["BM_<b>", "other"])
+    none = await histories.read(farm, TESTBED, WORKLOAD, value="nothing")
+    assert none.newest is None
+    heat = await heat_map(farm, TESTBED, WORKLOAD, "main")
+    assert (heat["names"], heat["positions"]) == (["BM_<b>", "other"], [3, 4, 5])
+    assert heat["cells"] == [[0, 0, 500], [0, 0, 0]]
+    assert (await heat_map(farm, TESTBED, "other", "main"))["names"] == []
+    shown = await commit(farm, past.shas[5])
+    (values,) = (one["values"] for one in shown["series"])
+    assert [(one["name"], one["difference"]) for one in values] == [("BM_<b>", 0.5), ("other", 0.0)]
