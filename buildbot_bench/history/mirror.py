@@ -199,6 +199,19 @@ class MirrorHistory:
                 raise self._no_range(old, new)
             return RevisionRange(revisions=self._revisions(line, first, last))
 
+    def base(self, old: Revision, new: Revision) -> Revision:
+        """Where a range of two named ends begins: old, or where it left the history of new.
+
+        That is old as well where both ends are on watched branches, each of which is a history.
+        """
+        with self._lock:
+            ours, theirs = self._lines.line(old.sha), self._lines.line(new.sha)
+            shared = ours.shared_with(theirs)
+            watched = all(any(self.carriers(end.sha)) for end in (old, new))
+            if not shared or watched or ours.position(new.sha) is not None:
+                return old
+            return self._revision(ours.sha(shared), shared)
+
     def since(self, branch: str, after: Revision | None) -> Sequence[Revision]:
         """What a branch has after a revision, oldest first; the tip alone when that is None.
 

@@ -114,6 +114,10 @@ class FarmHistory:
         """What a branch has after a revision, oldest first; the tip alone when that is None."""
         return self.of(branch).since(name_in_repository(branch), after)
 
+    def base(self, old: Revision, new: Revision) -> Revision:
+        """Where a range of two named ends begins: old, or where it left the history of new."""
+        return self._having(old.sha, new.sha).base(old, new)
+
     def range(self, old: Revision, new: Revision) -> RevisionRange:
         """All from old to new; UsageError when old is no first-parent ancestor of new."""
         return self._having(old.sha, new.sha).range(old, new)

@@ -8,6 +8,7 @@ from uuid import uuid4
 
 from buildbot_bench.api.requests import MoreBoots, SearchQuestion
 from buildbot_bench.api.states import SearchState
+from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.json_model import Json
 from buildbot_bench.core.legible import quoted
@@ -58,7 +59,7 @@ class SearchRequests:
         search = await self._draft(question, requester="")
         inputs = await gather(self._farm, search)
         found = await expected(search, inputs)
-        told = await self._oddities(question)
+        told = await self._oddities(question, search)
         sizes = await self._farm.git(merges_of, self._farm, search)
         if sizes:
             policy = replace(inputs.policy, weights=None)
@@ -73,7 +74,7 @@ class SearchRequests:
 
     async def _told(self, question: SearchQuestion, search: NewSearch) -> Json:
         between = await self._farm.git(span_of, self._farm, search)
-        return range_json(search, between) | await self._oddities(question)
+        return range_json(search, between) | await self._oddities(question, search)
 
     async def start(self, question: SearchQuestion, requester: str) -> Json:
         """Start a search; what it will cost its row says when the broker has worked it out."""
@@ -186,17 +187,29 @@ class SearchRequests:
         kept = await keep_patch(farm, body=body, origin=name, requester=requester, trusted=True)
         return fix.sha, kept.digest
 
-    async def _oddities(self, question: SearchQuestion) -> Json:
+    async def _oddities(self, question: SearchQuestion, search: NewSearch) -> Json:
         """What to doubt of the names that were asked for."""
-        oddities = self._farm.history.oddities
-        found = [await self._farm.git(oddities, name) for name in (question.old, question.new)]
-        return {"warnings": [line for lines in found for line in lines]}
+        farm, history = self._farm, self._farm.history
+        found = [await farm.git(history.oddities, name) for name in (question.old, question.new)]
+        lines = [line for lines in found for line in lines]
+        old, base = [
+            await farm.git(history.resolve, name, repository_of(search.branch))
+            for name in (question.old, search.old_sha)
+        ]
+        if old != base:
+            lines.append(
+                f"{question.old} is on no first-parent way to {question.new}: the search begins at"
+                f" {base.label}, where its branch left that way"
+            )
+        return {"warnings": lines}
 
     def _resolve(self, question: SearchQuestion, repository: str) -> tuple[Revision, Revision]:
         history = self._farm.history
         old, new = [history.resolve(end, repository) for end in (question.old, question.new)]
         if old.sha == new.sha:
             raise UsageError(f"{question.old} and {question.new} are the same revision")
+        if not question.first_parent:
+            old = history.base(old, new)
         self._farm.span(old.sha, new.sha)
         return old, new
 

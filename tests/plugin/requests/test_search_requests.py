@@ -12,7 +12,7 @@ from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import use
 from buildbot_bench.plugin.requests.search_requests import SearchRequests
 from tests.fakes.past import Past, boots
-from tests.gitrepo import git, make_repository, numbered
+from tests.gitrepo import Commit, add_commits, git, make_repository, numbered
 from tests.plugin.farm.test_series import TWINS
 
 pytestmark = pytest.mark.both_databases
@@ -199,6 +199,23 @@ async def test_a_name_that_two_commits_claim_is_told_with_what_was_understood(ma
     assert told["new"]["sha"] == shas[3]
     (warning,) = told["warnings"]
     assert warning.startswith("r4 is claimed by 2 commits of main")
+
+
+async def test_an_old_end_inside_a_merge_is_searched_from_where_its_branch_left(
+    make_farm, tmp_path
+):
+    shas = make_repository(tmp_path / "src", numbered(1, 3))
+    side = add_commits(tmp_path / "src", [Commit(), Commit()], branch="side", on=shas[1])
+    add_commits(tmp_path / "src", [Commit(merged=side[-1], svn=4)])
+    farm = make_farm(repository=tmp_path / "src")
+    await farm.mirroring.refresh()
+    question = SearchQuestion(old=side[0], new="r4")
+    told = await SearchRequests(farm).start(question, "ann")
+    assert (told["old"]["label"], told["commits"]) == ("r2", 2)
+    (warning,) = told["warnings"]
+    assert warning.endswith("to r4: the search begins at r2, where its branch left that way")
+    said = await complaint(SearchRequests(farm).start(replace(question, first_parent=True), "ann"))
+    assert "is no first-parent ancestor of r4" in said
 
 
 async def test_a_value_that_no_run_gave_is_refused_with_those_like_it(requests, farm, past):
