@@ -22,6 +22,8 @@ from buildbot_bench.render.layout import WIDTH, columns, moment, wrap
 
 _LABEL_COLUMNS = 16
 _WORKLOAD_COLUMNS = 44  # with the name of a value of its runs
+# Of a letter's table: one of a culprit has 60 lines, but for the values of a suite that it slowed.
+_ROWS, _ROWS_OF_VALUES = 9, 40
 
 
 def report_text(report: Report, *, whole: bool = True) -> str:
@@ -33,6 +35,7 @@ def report_text(report: Report, *, whole: bool = True) -> str:
         "report.txt",
         report=report,
         whole=whole,
+        rows=_ROWS_OF_VALUES if _has_values(report.scope) else _ROWS,
         setting=report.setting,
         probe_table=probe_table,
         scope_table=scope_table,
@@ -84,6 +87,10 @@ def scope_table(rows: Sequence[ScopeRow]) -> str:
         wrap(f"{reach(row)}{', ' if row.old else ''}{where(row)}", first=f"  {line}  ")
         for row, line in zip(rows, columns(names, "llr"), strict=True)
     )
+
+
+def _has_values(rows: Sequence[ScopeRow]) -> bool:
+    return any(row.workload.startswith("value ") for row in rows)
 
 
 def setup_table(facts: Sequence[Fact]) -> str:

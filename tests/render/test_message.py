@@ -123,6 +123,16 @@ def test_a_letter_has_at_most_sixty_lines(made):
     assert len(report_text(made(), whole=False).splitlines()) <= 60
 
 
+@pytest.mark.parametrize(("named", "shown"), [("w{}", 9), ("value BM_{} of suite", 40)])
+def test_a_letter_lists_nine_series_and_forty_values_of_a_suite(named, shown):
+    report = reports.iflib()
+    rows = tuple(replace(report.scope[0], workload=named.format(n)) for n in range(50))
+    letter = report_text(replace(report, scope=rows), whole=False)
+    listed = [n for n in range(50) if f" {named.format(n)} " in letter]
+    assert listed == list(range(shown))
+    assert f"... and {50 - shown} more" in letter
+
+
 def test_a_letter_answers_what_how_sure_who_and_what_now_at_once():
     first = report_text(reports.iflib(), whole=False).splitlines()[:25]
     told = " ".join(" ".join(first).split())
