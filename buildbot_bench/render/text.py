@@ -21,7 +21,7 @@ from buildbot_bench.render.environment import rendered
 from buildbot_bench.render.layout import WIDTH, columns, moment, wrap
 
 _LABEL_COLUMNS = 16
-_WORKLOAD_COLUMNS = 44  # with the name of a value of its runs
+_WORDS_COLUMNS = 14  # of what is said behind a row's figures, at least
 # Of a letter's table: one of a culprit has 60 lines, but for the values of a suite that it slowed.
 _ROWS, _ROWS_OF_VALUES = 9, 40
 
@@ -35,7 +35,7 @@ def report_text(report: Report, *, whole: bool = True) -> str:
         "report.txt",
         report=report,
         whole=whole,
-        rows=_ROWS_OF_VALUES if _has_values(report.scope) else _ROWS,
+        rows=_ROWS_OF_VALUES if any(map(_is_value, report.scope)) else _ROWS,
         setting=report.setting,
         probe_table=probe_table,
         scope_table=scope_table,
@@ -75,13 +75,12 @@ def probe_table(probes: Sequence[ProbeRecord], unit: str, image: str = "image") 
 
 def scope_table(rows: Sequence[ScopeRow]) -> str:
     """Every testbed and workload with its change, as aligned columns."""
+    cells = [(shorten(row.testbed, _LABEL_COLUMNS), extent(row)) for row in rows]
+    taken = sum(max(map(display_width, column)) + 2 for column in zip(*cells, strict=True))
+    room = max(_LABEL_COLUMNS, WIDTH - taken - _WORDS_COLUMNS - 4)
     names = [
-        (
-            shorten(row.testbed, _LABEL_COLUMNS),
-            shorten(row.workload, _WORKLOAD_COLUMNS),
-            extent(row),
-        )
-        for row in rows
+        (testbed, shorten(row.workload, room if _is_value(row) else _LABEL_COLUMNS), change)
+        for row, (testbed, change) in zip(rows, cells, strict=True)
     ]
     return "\n".join(
         wrap(f"{reach(row)}{', ' if row.old else ''}{where(row)}", first=f"  {line}  ")
@@ -89,8 +88,8 @@ def scope_table(rows: Sequence[ScopeRow]) -> str:
     )
 
 
-def _has_values(rows: Sequence[ScopeRow]) -> bool:
-    return any(row.workload.startswith("value ") for row in rows)
+def _is_value(row: ScopeRow) -> bool:
+    return row.workload.startswith("value ")
 
 
 def setup_table(facts: Sequence[Fact]) -> str:

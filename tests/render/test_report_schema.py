@@ -10,7 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
 from buildbot_bench.core.json_model import to_json
-from buildbot_bench.core.report.model import AddedSection, AppliedFix, Report
+from buildbot_bench.core.report.model import AddedSection, AppliedFix, InsideMerge, Report
 from buildbot_bench.core.report.opinions import Opinion, OpinionKind
 from buildbot_bench.core.run_times import RunTimes
 from tests.fakes import counted_report, reports
@@ -41,7 +41,9 @@ def with_applied_fix() -> Report:
     added = (AddedSection(title="Weather", lines=("rain",)),)
     times = RunTimes(wall_s=0.07, user_s=0.05, system_s=0.01)
     probes = tuple(replace(probe, times=times) for probe in report.probes)
-    return replace(report, setting=setting, opinion=opinion, added=added, probes=probes)
+    inside = (InsideMerge(merge=reports.revision(1), commits=2),)
+    more = {"added": added, "inside": inside, "probes": probes}
+    return replace(report, setting=setting, opinion=opinion, **more)
 
 
 def validate(written: str) -> None:
