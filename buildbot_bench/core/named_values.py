@@ -7,6 +7,7 @@ import math
 import struct
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
@@ -21,6 +22,52 @@ LONGEST_NAME, LONGEST_UNIT = 100, 40
 WIDTH = 8
 """Bytes of a packed value."""
 _MARK = 6  # digits that tell one set of names from another
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NamedRun:
+    """A run of one image: where it stands, when it ended, its values as `NamedRuns` lists them."""
+
+    label: str
+    position: int
+    image: int
+    epoch: str
+    at_s: float
+    values: Sequence[float]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NamedRuns:
+    """The runs of a workload by position, image and time; what is not above 0 is no value."""
+
+    testbed: str
+    workload: str
+    metrics: tuple[Metric, ...]
+    runs: tuple[NamedRun, ...]
+
+
+def means_at(named: NamedRuns, position: int, epoch: str) -> dict[Metric, float]:
+    """Return the means of the runs of a position, without values that none of them gave."""
+    runs = [one for one in named.runs if (one.position, one.epoch) == (position, epoch)]
+    return {
+        metric: sum(given) / len(given)
+        for place, metric in enumerate(named.metrics)
+        if (given := [value for one in runs if 0 < (value := one.values[place]) < math.inf])
+    }
+
+
+def changed_values(
+    named: NamedRuns, position: int
+) -> tuple[dict[Metric, float], dict[Metric, float]]:
+    """Return the means of the runs of a position, and of the nearest before it in its epoch."""
+    last = named.runs[-1]
+    if last.position != position:
+        return {}, {}
+    earlier = [
+        one.position for one in named.runs if one.position < position and one.epoch == last.epoch
+    ]
+    before = means_at(named, earlier[-1], last.epoch) if earlier else {}
+    return means_at(named, position, last.epoch), before
 
 
 def wired(named: Mapping[Metric, float]) -> list[list[Any]]:

@@ -5,14 +5,9 @@ import pytest
 
 from buildbot_bench.core.judge import named as judging
 from buildbot_bench.core.judge.model import Alarm, JudgePolicy, Settled, Suspicion
-from buildbot_bench.core.judge.named import (
-    NamedRun,
-    NamedRuns,
-    changed_values,
-    deviations,
-    judge_named,
-)
+from buildbot_bench.core.judge.named import deviations, judge_named
 from buildbot_bench.core.metric import Metric
+from buildbot_bench.core.named_values import NamedRun, NamedRuns, changed_values
 
 VALUES, COMMITS = 60, 30
 POLICY = JudgePolicy(series=3 * VALUES)

@@ -6,6 +6,7 @@ once, with the noise as neighbours show it. k of K values are worth boots where 
 K/k or more: by that rule (e-BH, see `shared`) calm values cause few boots, however many they are.
 """
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,10 +18,10 @@ from buildbot_bench.core.judge.decide import judge
 from buildbot_bench.core.judge.marks import noise_by_marks
 from buildbot_bench.core.judge.model import Alarm, JudgePolicy, Settled, Suspicion, Unfit, Verdict
 from buildbot_bench.core.judge.shared import is_calm, judge_together
-from buildbot_bench.core.metric import Metric
 from buildbot_bench.core.model import constants
 from buildbot_bench.core.model.noise import Noise
 from buildbot_bench.core.model.thresholds import change_in_logs
+from buildbot_bench.core.named_values import NamedRun, NamedRuns
 from buildbot_bench.core.sample import Iteration, Sample
 
 _FEW = 8  # images; of fewer the noise between neighbours is a guess, and all values are judged
@@ -29,76 +30,6 @@ _LEAST_SIGMA = 1e-6  # of values that are counted
 _KNOWN_DF = 1e6
 _NORMAL = 0.6745 * 2**0.5  # the median of |a - b| in standard deviations of a and b
 _REACH = 2.576  # standard errors, as in `change`
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class NamedRun:
-    """A run of one image: where it stands, when it ended, its values as `NamedRuns` lists them."""
-
-    label: str
-    position: int
-    image: int
-    epoch: str
-    at_s: float
-    values: Floats
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class NamedRuns:
-    """The runs of a workload by position, image and time; NaN stands for no value above 0."""
-
-    testbed: str
-    workload: str
-    metrics: tuple[Metric, ...]
-    runs: tuple[NamedRun, ...]
-
-    def samples(self, place: int) -> list[Sample]:
-        """Return the samples of the `place`th value."""
-        groups: dict[tuple[int, int, str], list[NamedRun]] = {}
-        for run in self.runs:
-            groups.setdefault((run.position, run.image, run.epoch), []).append(run)
-        name = f"value {self.metrics[place].name}"
-        return [
-            Sample(
-                label=runs[0].label,
-                position=position,
-                image=image,
-                testbed=self.testbed,
-                workload=self.workload,
-                epoch=epoch,
-                metric=replace(self.metrics[place], name=name),
-                iterations=tuple(
-                    Iteration(value=value, at_s=run.at_s)
-                    for run in runs
-                    if (value := float(run.values[place])) > 0
-                ),
-            )
-            for (position, image, epoch), runs in groups.items()
-        ]
-
-
-def means_at(named: NamedRuns, position: int, epoch: str) -> dict[Metric, float]:
-    """Return the means of the runs of a position, without values that none of them gave."""
-    runs = [one for one in named.runs if (one.position, one.epoch) == (position, epoch)]
-    return {
-        metric: sum(given) / len(given)
-        for place, metric in enumerate(named.metrics)
-        if (given := [value for one in runs if (value := float(one.values[place])) > 0])
-    }
-
-
-def changed_values(
-    named: NamedRuns, position: int
-) -> tuple[dict[Metric, float], dict[Metric, float]]:
-    """Return the means of the runs of a position, and of the nearest before it in its epoch."""
-    last = named.runs[-1]
-    if last.position != position:
-        return {}, {}
-    earlier = [
-        one.position for one in named.runs if one.position < position and one.epoch == last.epoch
-    ]
-    before = means_at(named, earlier[-1], last.epoch) if earlier else {}
-    return means_at(named, position, last.epoch), before
 
 
 def judge_named(
@@ -116,7 +47,9 @@ def judge_named(
     """
     names = {metric.name: place for place, metric in enumerate(named.metrics)}
     chosen = [name for name in suspected if name in names] or _worth_a_look(named, settled, policy)
-    known = {name: _Known.of(named.samples(names[name]), settled.get(name, ())) for name in chosen}
+    known = {
+        name: _Known.of(_samples(named, names[name]), settled.get(name, ())) for name in chosen
+    }
 
     def asked(name: str, together: int) -> Verdict:
         worth = len(names) / min(together + raised, len(names))
@@ -160,6 +93,31 @@ class _Known:
         return judge(self.history, self.new, self.noise, policy, self.settled)
 
 
+def _samples(named: NamedRuns, place: int) -> list[Sample]:
+    """The samples of the `place`th value."""
+    groups: dict[tuple[int, int, str], list[NamedRun]] = {}
+    for run in named.runs:
+        groups.setdefault((run.position, run.image, run.epoch), []).append(run)
+    name = f"value {named.metrics[place].name}"
+    return [
+        Sample(
+            label=runs[0].label,
+            position=position,
+            image=image,
+            testbed=named.testbed,
+            workload=named.workload,
+            epoch=epoch,
+            metric=replace(named.metrics[place], name=name),
+            iterations=tuple(
+                Iteration(value=value, at_s=run.at_s)
+                for run in runs
+                if 0 < (value := run.values[place]) < math.inf
+            ),
+        )
+        for (position, image, epoch), runs in groups.items()
+    ]
+
+
 def _worth_a_look(
     named: NamedRuns, settled: Mapping[str, Sequence[Settled]], policy: JudgePolicy
 ) -> list[str]:
@@ -190,8 +148,9 @@ def _levels(named: NamedRuns) -> tuple[list[NamedRun], Floats, np.ndarray[Any, n
     runs = [run for run in named.runs if run.epoch == epoch]
     keys = np.array([(run.position, run.image) for run in runs])
     starts = np.flatnonzero(np.any(np.diff(keys, axis=0, prepend=-1) != 0, axis=1))
-    logs = np.log(np.array([run.values for run in runs]))
-    is_known = np.isfinite(logs)
+    values = np.array([run.values for run in runs])
+    is_known = (values > 0) & np.isfinite(values)
+    logs = np.log(np.where(is_known, values, 1.0))
     boots = np.add.reduceat(is_known, starts, axis=0)
     levels = np.add.reduceat(np.where(is_known, logs, 0.0), starts, axis=0) / np.maximum(boots, 1)
     return [runs[start] for start in starts], levels, boots > 0

@@ -9,12 +9,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypedDict
 
-import numpy as np
 import sqlalchemy as sa
 
-from buildbot_bench.core.judge.named import NamedRun, NamedRuns
 from buildbot_bench.core.metric import KNOWN_METRICS, Metric
-from buildbot_bench.core.named_values import WIDTH, pack, pack_names, unpack, unpack_names
+from buildbot_bench.core.named_values import (
+    WIDTH,
+    NamedRun,
+    NamedRuns,
+    pack,
+    pack_names,
+    unpack,
+    unpack_names,
+)
 from buildbot_bench.plugin.db.rows import IterationRow, ProbeRow
 from buildbot_bench.plugin.db.schema import ITERATION, VALUE_NAMES, VALUES
 from buildbot_bench.plugin.db.sql import insert_unless_known
@@ -121,7 +127,6 @@ def named_runs(
     numbers = {row.names_id for row in rows}
     lists = {n: its for n, its in _lists(conn, testbed, workload) if n in numbers}
     metrics = tuple(one for one in lists[rows[-1].names_id] if one.name not in KNOWN_METRICS)
-    takes = {number: _places(metrics, its) for number, its in lists.items()}
     return NamedRuns(
         testbed=testbed,
         workload=workload,
@@ -133,22 +138,20 @@ def named_runs(
                 image=row.ordinal,
                 epoch=row.epoch,
                 at_s=row.at_s,
-                values=_taken(row.body, takes[row.names_id]),
+                values=_taken(row.body, lists[row.names_id], metrics),
             )
             for row in rows
         ),
     )
 
 
-def _places(metrics: Sequence[Metric], given: Sequence[Metric]) -> np.ndarray[Any, Any]:
-    """Where each of the metrics stands in a list; behind its end where it does not."""
-    places = {one: place for place, one in enumerate(given)}
-    return np.array([places.get(one, len(given)) for one in metrics], dtype=int)
-
-
-def _taken(body: bytes, places: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    values = np.append(np.frombuffer(body, "<f8"), np.nan)[places]
-    return np.where((values > 0) & (values < math.inf), values, np.nan)
+def _taken(body: bytes, given: Sequence[Metric], wanted: Sequence[Metric]) -> Sequence[float]:
+    """The packed values of a list in another's order; NaN where it has none."""
+    values = unpack(body)
+    if given == wanted:
+        return values
+    found = dict(zip(given, values, strict=True))
+    return tuple(found.get(one, math.nan) for one in wanted)
 
 
 class Given(TypedDict):

@@ -29,7 +29,7 @@ class Built:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Span:
+class MergeSpan:
     """What a `merge` brought, counted from 0: each commit merged with `onto`, or as it stands."""
 
     merge: Revision
@@ -52,7 +52,7 @@ def spans_inside(
     between: RevisionRange,
     answers: Sequence[Answer],
     chosen: Callable[[Sequence[Step]], Step | None],
-) -> list[Span]:
+) -> list[MergeSpan]:
     """The ranges inside merges to which these answers lead, from that of `between` inwards.
 
     `chosen` is the step of an answer that counts. Where it is not one commit, or no merge, they
@@ -60,7 +60,7 @@ def spans_inside(
 
     Raises InfraError: git fails.
     """
-    found: list[Span] = []
+    found: list[MergeSpan] = []
     commits = tuple(
         Built(shown=one, made=one, recipe=Recipe(sha=one.sha)) for one in between.revisions
     )
@@ -87,7 +87,7 @@ def _revisions(mirror: Path) -> Revisions:
 
 
 @lru_cache(maxsize=_KEPT)
-def _inside(mirror: Path, before: Built, merge: Built) -> Span | None:
+def _inside(mirror: Path, before: Built, merge: Built) -> MergeSpan | None:
     revisions = _revisions(mirror)
     ends = before.shown, merge.shown
     if not sizes_of_merges(mirror, RevisionRange(revisions=ends)):
@@ -97,7 +97,7 @@ def _inside(mirror: Path, before: Built, merge: Built) -> Span | None:
         return None
     known = {one.made.sha: one.recipe for one in (before, merge)}
     pairs = zip(brought.shown.revisions, brought.built.revisions, strict=True)
-    return Span(
+    return MergeSpan(
         merge=merge.shown,
         onto=brought.onto,
         commits=tuple(

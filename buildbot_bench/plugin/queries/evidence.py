@@ -30,7 +30,7 @@ from buildbot_bench.plugin.db.states import SearchKind
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.farm.series import testbed_of
-from buildbot_bench.plugin.farm.spans import Span, sizes_of_merges, spans_inside
+from buildbot_bench.plugin.farm.spans import MergeSpan, sizes_of_merges, spans_inside
 from buildbot_bench.plugin.queries.prior import prior_of, weights_by_exact_figures
 
 
@@ -154,7 +154,7 @@ def merges_of(farm: Farm, search: NewSearch) -> tuple[int, ...]:
     return sizes_of_merges(mirror, span_of(farm, search))
 
 
-def spans_of(farm: Farm, search: SearchRow, answers: Sequence[Answer]) -> list[Span]:
+def spans_of(farm: Farm, search: SearchRow, answers: Sequence[Answer]) -> list[MergeSpan]:
     """The ranges inside merges to which answers lead; a search that carries a fix goes into none.
 
     In a thread that may ask the mirror.
@@ -172,7 +172,7 @@ async def gather_innermost(farm: Farm, search: SearchRow) -> SearchInputs:
     return await (gather_inside(farm, search, spans[-1]) if spans else gather(farm, search))
 
 
-async def gather_inside(farm: Farm, search: SearchRow, span: Span) -> SearchInputs:
+async def gather_inside(farm: Farm, search: SearchRow, span: MergeSpan) -> SearchInputs:
     """Read what is known of the range inside a merge.
 
     An image stands there where the commit does that it is of: the tables have it where it lies in

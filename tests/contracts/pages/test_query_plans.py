@@ -15,7 +15,7 @@ BRANCH = {"branch": "main"}
 # What neither a cycle of this farm nor a page asks, with what it may be asked for: what it asks
 # after a day, a week, a failure or a person's request.
 ASKED_SELDOM: dict[str, dict[str, Any]] = {
-    "branch_of": {"sha": "a" * 40},
+    "branch_of": {"sha": "a" * 40, "repository": ""},
     "boots_since": {"since_s": 0.0, "people": ["ann"]},
     "commit_at": BRANCH | {"position": 5},
     "NoticeRow due": {"now": 1e9},

@@ -5,8 +5,9 @@ from collections.abc import Callable
 import pytest
 
 from buildbot_bench.plugin.broker.issue import NoOps
-from buildbot_bench.plugin.broker.judging import MAX_ROUNDS, Judging
+from buildbot_bench.plugin.broker.judging import Judging
 from buildbot_bench.plugin.broker.searching import Searching
+from buildbot_bench.plugin.broker.verdicts import MAX_ROUNDS
 from tests.fakes.past import boots
 
 HISTORY = range(1, 11)
@@ -127,7 +128,7 @@ async def test_an_order_that_does_not_boot_is_another_ones_turn(judged, farm):
     assert row.state == "nothing"
     assert "layout" in row.verdict.reason
     assert {ordinal for position, ordinal in lab.booted if position == NEW} == {1, 2, 3}
-    images = await farm.store.all_images_between(NEW, NEW)
+    images = await farm.store.all_images_between(NEW, NEW, "")
     states = {image.ordinal: image.state for image in images}
     assert (states[0], states[1]) == ("built", "untestable")
 

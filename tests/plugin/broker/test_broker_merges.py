@@ -159,7 +159,7 @@ async def test_a_branch_that_conflicts_and_does_not_build_leaves_the_merge(world
     assert [one.culprit for one in report.inside] == [None]
     assert {one.merged for one in world.booted} == {()}
     assert "measured as it stands" in report.added[0].lines[-1]
-    rows = await world.farm.store.all_images_between(0, 9)
+    rows = await world.farm.store.all_images_between(0, 9, "")
     labels = {row.sha: row.label for row in rows}
     assert {label for sha, label in labels.items() if sha in side} <= {sha[:10] for sha in side}
 

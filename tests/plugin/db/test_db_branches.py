@@ -135,9 +135,9 @@ async def test_only_a_branchs_own_commits_wait_to_be_measured_for_it(store):
 async def test_a_commit_is_of_the_branch_that_was_watched_first(store):
     await three(store)
     await store.add_commits(MAIN, [NewCommit(sha=sha(STABLE, 9), position=10)])
-    assert await store.branch_of(sha(STABLE, 9)) == STABLE
-    assert await store.branch_of(sha(MAIN, 2)) == MAIN
-    assert await store.branch_of("0" * 40) is None
+    assert await store.branch_of(sha(STABLE, 9), "") == STABLE
+    assert await store.branch_of(sha(MAIN, 2), "") == MAIN
+    assert await store.branch_of("0" * 40, "") is None
 
 
 async def test_a_branch_with_a_name_that_is_code_is_a_name(store):

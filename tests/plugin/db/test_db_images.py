@@ -77,7 +77,7 @@ async def test_a_span_holds_plain_revisions_only(store, an_image):
 async def test_a_span_of_a_branch_leaves_out_other_branches(store, an_image):
     await store.add_commits("main", [NewCommit(sha=sha(5), position=5)])
     ours, theirs = await an_image(5), await an_image(5, sha=sha(99))
-    assert await store.all_images_between(5, 5) == [ours, theirs]
+    assert await store.all_images_between(5, 5, "") == [ours, theirs]
     assert await store.images_between(5, 5, branch="main") == [ours]
 
 

@@ -72,7 +72,7 @@ async def test_a_commit_that_is_measured_in_one_is_not_so_in_the_other(store):
     assert lacking == {MAIN: [5, 4, 3, 2, 1], FORK: [6, 5, 4, 3, 2, 1]}
     assert await store.asked_commits(FORK, "apu", "forwarding", 0) == []
     assert {one.branch for one in await store.asked_since(0)} == {MAIN}
-    assert await store.measured_by(sha(6)) == [("apu", "forwarding")]
+    assert await store.measured_by(sha(6), "") == [("apu", "forwarding")]
     assert await store.measured_by(sha(6), "fork") == []
     assert [row.position for row in await store.unbuilt_commits(FORK, 0)] == [*COMMITS]
 

@@ -185,7 +185,7 @@ async def test_it_is_told_once_the_captures_are_there_to_be_linked_to(
     notices, number = NoticeOutbox(farm), await found(past)
     search = await farm.store.search(number)
     await farm.store.change(search, ended_at=farm.now())
-    image = (await farm.store.all_images_between(7, 7))[0]
+    image = (await farm.store.all_images_between(7, 7, ""))[0]
     capture = await farm.store.ensure_profile(
         key="search:1:new",
         token="t",
