@@ -5,10 +5,10 @@ Each DIR is a checkout of public results, which is read in place: PHP's real-tim
 have 100 points or more.
 
 Nobody knows the truth there. What counts as one is a *lasting shift*: the medians of the LOOK
-points before (half as many at a series' beginning) and after a place differ by the effect asked
-for, and no more than STRAY of these points lie nearer to the other side. It looks from both sides,
-as no judge can that is to alarm at once. Nearer together than LOOK there is one shift, the
-clearest. An alarm hits a shift within LOOK points of where it says that the change began.
+points before and after a place differ by the effect asked for, and no more than STRAY of these
+points lie nearer to the other side. It looks from both sides, as no judge can that is to alarm at
+once. Nearer together than LOOK there is one shift, the clearest. An alarm hits a shift within LOOK
+points of it.
 
 Peers are run where they are installed, with their own defaults, on the whole series at once:
 apache-otava (p .001), signal-processing-algorithms (E-divisive, p .05), jumpavg, ruptures
@@ -78,8 +78,8 @@ def lasting(series: Recorded, effect: float) -> list[int]:
     """Places of the points with which a lasting shift begins."""
     y = [math.log(median(point.values)) for point in series.points]
     found: list[tuple[int, float, int]] = []
-    for place in range(LOOK // 2, len(y) - LOOK + 1):
-        sides = (y[max(place - LOOK, 0) : place], y[place : place + LOOK])
+    for place in range(LOOK, len(y) - LOOK + 1):
+        sides = (y[place - LOOK : place], y[place : place + LOOK])
         a, b = map(median, sides)
         stray = sum(abs(x - b) < abs(x - a) for x in sides[0])
         stray += sum(abs(x - a) < abs(x - b) for x in sides[1])
@@ -99,7 +99,7 @@ def ours(series: Recorded, effect: float) -> Seen:
     began = time.process_time()
     policy = JudgePolicy(min_effect=effect)
     alarms = [
-        (one.verdict.began, one.last, one.verdict)
+        (one.place, one.last, one.verdict)
         for _, one in judge_recorded([series], policy)
         if isinstance(one.verdict, Alarm)
     ]

@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import math
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from buildbot_bench.core.judge.change import row
-from buildbot_bench.core.judge.images import images_of
 from buildbot_bench.core.model.learn import auto_iterations, learn
 from buildbot_bench.core.model.noise import ARCHIVE
 from buildbot_bench.core.model.spread import spread_of_boots
@@ -66,34 +63,6 @@ def test_both_spreads_are_recovered(run: float, build: float) -> None:
     noise = learn(simulated(run=run, build=build, images=300))
     assert noise.sigma_run == pytest.approx(run, rel=0.1)
     assert noise.sigma_build == pytest.approx(build, rel=0.2)
-
-
-@pytest.mark.parametrize("stays", [0.0, 0.5])
-def test_luck_that_stays_for_some_builds_is_learnt_and_means_scatter_as_stated(
-    stays: float,
-) -> None:
-    rng = np.random.default_rng(4)
-    luck = [rng.normal(0, 0.016)]
-    for _ in range(1999):
-        luck.append(stays * luck[-1] + math.sqrt(1 - stays**2) * rng.normal(0, 0.016))
-    logs = np.array(luck) + rng.normal(0, 0.004, len(luck))
-    noise = learn([sample(at, 1e6 * np.exp(log)) for at, log in enumerate(logs)])
-    assert noise.sigma_build == pytest.approx(0.016, rel=0.2)
-    assert noise.alike == pytest.approx(stays, abs=0.1)
-    images = images_of([sample(at, 1e6) for at in range(36)], noise.sigma_run)
-    split = row(images, noise, 0.02).split(*map(np.asarray, (0, 30, 36)))
-    differences = [logs[at + 30 : at + 36].mean() - logs[at : at + 30].mean() for at in range(1964)]
-    assert math.sqrt(split.variance) == pytest.approx(np.std(differences), rel=0.35)
-
-
-@pytest.mark.parametrize("steps", [(0.6, -0.12), (0.6, -0.12, 0.3)])
-def test_changes_of_level_in_a_short_history_are_no_luck_that_stays(
-    steps: tuple[float, ...],
-) -> None:
-    logs = np.random.default_rng(2).normal(0, 0.016, 12 * (1 + len(steps)))
-    for number, step in enumerate(steps, start=1):
-        logs[12 * number :] += step
-    assert learn([sample(at, 1e6 * np.exp(log)) for at, log in enumerate(logs)]).alike < 0.3
 
 
 def test_boots_that_went_wrong_do_not_count_as_noise() -> None:

@@ -3,9 +3,9 @@
 An image's level is that of its code plus build noise plus the mean of its boots' noise
 (core.model), so its weight is w = 1 / (sigma_build² + sigma_run²/boots). For each place of a
 change, D is the weighted mean after it minus that before it, V = 1/W_after + 1/W_before its
-variance (more where luck stays for some builds), z = D/√V. The Bayes factor of "D has a further
-variance tau²" against "D is noise", with the noise's scale known to nu degrees of freedom (M. Gönen
-et al., *The Bayesian two-sample t test*, The American Statistician 59, 2005), is, with g = tau²/V,
+variance, z = D/√V. The Bayes factor of "D has a further variance tau²" against "D is noise", with
+the noise's scale known to nu degrees of freedom (M. Gönen et al., *The Bayesian two-sample t test*,
+The American Statistician 59, 2005), is, with g = tau²/V,
 
     B = (1+g)^-½ · [(1 + z²/nu) / (1 + z²/(nu·(1+g)))]^((nu+1)/2)
 
@@ -91,14 +91,10 @@ class Row:
             self.moment[cut] - self.moment[first]
         ) / before
         variance = 1 / before + 1 / after
-        old = (self.square[cut] - self.square[first]) / before**2
-        new = (self.square[last] - self.square[cut]) / after**2
-        alone, build = (
-            self.noise.sigma_build**2
-            * (old * _stays(1 / old, alike) + new * _stays(1 / new, alike))
-            for alike in (0.0, self.noise.alike)
+        build = self.noise.sigma_build**2 * (
+            (self.square[cut] - self.square[first]) / before**2
+            + (self.square[last] - self.square[cut]) / after**2
         )
-        variance += build - alone
         share = np.minimum(build / variance, 1.0)
         df = 1 / (share**2 / self.noise.df_build + (1 - share) ** 2 / self.noise.df_run)
         evidence = log_bayes_factor(difference, variance, df, self.min_effect)
@@ -147,15 +143,6 @@ def log_bayes_factor(difference: Floats, variance: Floats, df: Floats, min_effec
         ratio = np.log1p(square / df) - np.log1p(square / (df * (1 + g)))
         terms.append((df + 1) / 2 * ratio - np.log1p(g) / 2)
     return np.asarray(np.logaddexp.reduce(terms, axis=0) - math.log(len(terms)))
-
-
-def _stays(images: Floats, alike: float) -> Floats:
-    """How many times the variance of the mean of so many is larger where neighbours correlate.
-
-    1 + 2·Σ(1 - k/n)·r^k over 0 < k < n, of an autoregressive row.
-    """
-    odds = alike / (1 - alike)
-    return 1 + 2 * odds * (1 - (1 - alike**images) / (1 - alike) / images)
 
 
 def _cumulated(values: Floats) -> Floats:

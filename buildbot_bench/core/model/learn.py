@@ -16,14 +16,10 @@ s known to nu degrees of freedom,
 
 (a conjugate prior of ln sigma with a normal likelihood; the variance of ln s is 1/(2·nu)), known to
 nu + PRIOR_DF degrees of freedom. Far images (`image_luck`) are left out of the build noise.
-
-Luck with layout stays until a commit moves code: with correlation r^k between images k places
-apart, differences of neighbours have the variance 2·(1 - r)·sigma_build², others 2·sigma_build².
 """
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 from scipy.special import chdtri
@@ -47,7 +43,6 @@ from buildbot_bench.core.model.spread import (
     bounded_run_spread,
     build_spread,
     run_spread,
-    share_that_changes,
 )
 from buildbot_bench.core.sample import NoiseClass, Sample
 
@@ -79,10 +74,6 @@ def _sides(ordered: Floats) -> tuple[Floats, Floats] | None:
 
 
 _SATURATED_DF = 2  # chosen: three boots of one image that repeat are no accident, two may be
-# Places at which luck is taken for another, by how many standard errors it must be, and the most
-# that is believed. Chosen on simulated years whose luck stays for 1, 2, 4 and 8 builds, so that
-# means scatter as stated; luck that stays for 8 cannot be told from changes of code.
-_FURTHER, _DOUBT, _MOST_ALIKE = 5, 1.0, 0.95
 _TURNS = 3  # of build noise and far images, each given the other
 _EVEN = 0.5  # the probability above which an image is left out of the build noise
 _LEFT = 2  # boots: the fewest that have a spread
@@ -119,13 +110,12 @@ def learn(history: Sequence[Sample], *, prior: Prior | None = None) -> Noise:
     spread = run_spread(boots, bimodal=bimodal is not None, step=step)
     run = bounded_run_spread(spread, images, step)
     sigma_run = max(_blend(run, prior.sigma_run, prior.weight), rounding_noise(step))
-    build, alike, luck = _between_images(placed, sigma_run, prior)
+    build, luck = _between_images(placed, sigma_run, prior)
     learnt = Noise(
         sigma_run=sigma_run,
         sigma_build=_blend(build, prior.sigma_build, prior.weight),
         df_run=run.df + prior.tail_df,
         df_build=build.df + prior.tail_df,
-        alike=alike,
         far_share=luck.share.mean,
         far_below=luck.below,
         far_weight=luck.share.weight,
@@ -138,32 +128,21 @@ def learn(history: Sequence[Sample], *, prior: Prior | None = None) -> Noise:
 
 def _between_images(
     images: Sequence[PlacedImage], sigma_run: float, prior: Prior
-) -> tuple[Spread, float, ImageLuck]:
-    """The build noise of those images that do not lie far off, how alike neighbours are, the luck.
+) -> tuple[Spread, ImageLuck]:
+    """The build noise of those images that do not lie far off, and how many do.
 
-    Each depends on the others, so they are estimated in turns.
+    Each depends on the other, so both are estimated in turns.
     """
     near = list(images)
     for _ in range(_TURNS):
-        build, alike = _of_neighbours([image.logs for image in near], sigma_run)
+        build = build_spread([image.logs for image in near], sigma_run)
         sigma_build = _blend(build, prior.sigma_build, prior.weight)
         luck = learn_luck(images, sigma_run, sigma_build, build.df + prior.tail_df)
         kept = [image for image, off in zip(images, luck.stray, strict=True) if off < _EVEN]
         if len(kept) == len(near):
             break
         near = kept
-    return build, alike, luck
-
-
-def _of_neighbours(images: Sequence[Floats], sigma_run: float) -> tuple[Spread, float]:
-    """The spread of luck, and its correlation between neighbours, as far as that is sure."""
-    near, far = (build_spread(images, sigma_run, apart) for apart in (1, _FURTHER))
-    if far.sigma <= near.sigma or not far.df:
-        return near, 0.0
-    doubt = 1 + _DOUBT * math.sqrt(2 / far.df)
-    changes = share_that_changes(images, sigma_run, _FURTHER, far.sigma)
-    alike = min(1 - changes * doubt, _MOST_ALIKE)
-    return (replace(near, sigma=far.sigma / math.sqrt(doubt)), alike) if alike > 0 else (near, 0.0)
+    return build, luck
 
 
 def _of_counts(run: Spread) -> Noise:

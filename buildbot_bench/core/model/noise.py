@@ -52,10 +52,9 @@ class Noise:
     """The noise of one testbed and workload; sigmas are fractions of the level.
 
     `df_run` and `df_build` say how well the sigmas are known, as degrees of freedom of a
-    variance; `alike` is the correlation of build noise between neighbours in history. `far_below`
-    is the part of `far_share` that lies below the others; `far_weight` says how well both are
-    known, as a number of images (the Beta of `image_luck`). `bimodal` is None when boots have one
-    mode; else sigma_run holds both modes.
+    variance. `far_below` is the part of `far_share` that lies below the others; `far_weight` says
+    how well both are known, as a number of images (the Beta of `image_luck`). `bimodal` is None
+    when boots have one mode; else sigma_run holds both modes.
     `resolution` is the step to which values are rounded, where that matters (0: it does not);
     `rounding` is the part of `sigma_build` that it makes: a bias that boots do not average out.
     `saturated`: the line rate limits what is measured. `assumed` says, a sentence each, what was
@@ -66,7 +65,6 @@ class Noise:
     sigma_build: float
     df_run: float
     df_build: float
-    alike: float = 0.0
     far_share: float = field(default_factory=lambda: constants.FAR_SHARE)
     far_below: float = field(default_factory=lambda: constants.FAR_SHARE / 2)
     far_weight: float = field(default_factory=lambda: constants.TESTBED_FAR_WEIGHT)

@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
 
-from buildbot_bench.core.model import constants
 from buildbot_bench.core.model.noise import MIN_SIGMA
 
 Floats = NDArray[np.float64]
@@ -90,49 +89,20 @@ def bounded_run_spread(run: Spread, images: Sequence[Floats], step: float = 0.0)
     return Spread(sigma=sigma, df=run.df + df)
 
 
-def build_spread(images: Sequence[Floats], sigma_run: float, apart: int = 1) -> Spread:
-    """The spread between images so many places apart beyond what their boots explain.
+def build_spread(images: Sequence[Floats], sigma_run: float) -> Spread:
+    """The spread between neighbouring images beyond what their boots explain.
 
     Where boots explain nearly all of it, a build noise below the standard error of the variance,
     v·√(2/df), would have been overlooked: it is assumed to be that, but no more than run noise.
     """
-    if len(images) < 2 * apart:
+    if len(images) < _NEIGHBOURS:
         return Spread()
-    steps, explained = _differences(images, sigma_run, apart)
+    steps = np.diff([robust_level(logs.tolist(), sigma_run) for logs in images])
+    explained = np.array([sigma_run**2 * (1 / a.size + 1 / b.size) for a, b in pairwise(images)])
     variance, df = _huber_scale(steps, explained, 2.0) ** 2, len(steps) * _SHARED
-    explains = float(np.median(explained)) / 2
-    overlooked = min((variance + explains) * math.sqrt(2 / df), explains)
+    boots = float(np.median(explained)) / 2
+    overlooked = min((variance + boots) * math.sqrt(2 / df), boots)
     return Spread(sigma=math.sqrt(max(variance, overlooked)), df=df)
-
-
-def share_that_changes(
-    images: Sequence[Floats], sigma_run: float, apart: int, sigma: float
-) -> float:
-    """The part of their luck's variance, sigma² of those so far apart, that neighbours differ by.
-
-    Boots aside; differences beyond _FAR standard deviations count as that: luck that stays makes
-    many of none at all, of which a scale with an inner clip would make nothing.
-    """
-    near, far = (
-        float(np.mean(np.minimum(steps**2, 2 * (_FAR * sigma) ** 2) - explained))
-        for steps, explained in (_differences(images, sigma_run, n) for n in (1, apart))
-    )
-    return max(near, 0.0) / far if far > 0 else 1.0
-
-
-def _differences(images: Sequence[Floats], sigma_run: float, apart: int) -> tuple[Floats, Floats]:
-    """Those of images so many places apart, and the variance that their boots explain.
-
-    Beyond neighbours, changes of level are left out: differences that are no luck, and one change.
-    """
-    levels = np.array([robust_level(logs.tolist(), sigma_run) for logs in images])
-    boots = sigma_run**2 / np.array([logs.size for logs in images])
-    steps, explained = levels[apart:] - levels[:-apart], boots[apart:] + boots[:-apart]
-    if apart == 1:
-        return steps, explained
-    no_luck = int(np.sum(np.abs(steps) >= math.log1p(constants.BEYOND_LAYOUT)))
-    usual = np.argsort(np.abs(steps))[: len(steps) - max(no_luck, apart - 1)]
-    return steps[usual], explained[usual]
 
 
 def _rounded_scale(differences: Floats, step: float) -> float:
