@@ -65,8 +65,8 @@ def assert_each_probe_got_what_it_asked_for(farm: ReplayFarm) -> None:
 
 def assert_nothing_was_cancelled(farm: ReplayFarm) -> None:
     """No request of Buildbot's ended for good because a process ended."""
-    query = "SELECT count(*) FROM buildrequests WHERE results = :cancelled"
-    assert farm.value(query, cancelled=CANCELLED) == 0
+    ended = "SELECT * FROM buildrequests WHERE results = :cancelled"
+    assert farm.rows(ended, cancelled=CANCELLED) == []
 
 
 def place_of(farm: ReplayFarm) -> FarmPlace:

@@ -1,4 +1,4 @@
-"""Builds that end when their worker or the database fails, at any point of their life."""
+"""Builds that end when worker or database fail, and are repeated when their master stops."""
 
 from typing import Any
 
@@ -44,6 +44,17 @@ class SturdyBuild(Build):
             _LOG.failure("bench: a step of build {build} failed badly", build=self.buildid)
             if not self.finished:
                 await self.buildFinished(["build", "exception"], EXCEPTION)
+
+    @async_to_deferred
+    async def stepDone(self, results: int, step: Any) -> bool:
+        """Merge a step's result; what a shutdown of the master stopped is repeated.
+
+        Buildbot 4.3 means to do so itself, but decides after the step was asked to stop, and so
+        ends the request as CANCELLED for good (its issue 6029).
+        """
+        stopped = self.stopped_reason == "Master Shutdown"
+        ends: bool = await super().stepDone(RETRY if stopped else results, step)
+        return ends
 
     @async_to_deferred
     async def buildFinished(self, text: Any, results: int) -> None:

@@ -18,7 +18,6 @@ from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.local.git import identity
 from buildbot_bench.plugin.artefacts.place import BLOCK_BYTES
 from buildbot_bench.plugin.buildbot_fixes.poller import GIT_CONFIG
-from buildbot_bench.plugin.buildbot_fixes.restartable import Restartable
 from buildbot_bench.plugin.db.rows import ImageRow, PatchRow
 from buildbot_bench.plugin.farm import farm_of
 from buildbot_bench.plugin.steps.transfer import ShellStep, image_of, skipped, untestable
@@ -31,8 +30,8 @@ READS_REFERENCES = ("--git-dir=.git", "rev-list", "--all", "--max-count=1")
 _MERGED_AT_S = 1_000_000_000  # what is built of a merge must not know when it was made
 
 
-class Checkout(Restartable, Git):
-    """Buildbot's own Git step, clean to the last file, that survives a restart of the master."""
+class Checkout(Git):
+    """Buildbot's own Git step, clean to the last file."""
 
     name = "checkout"
 
@@ -79,7 +78,8 @@ class CheckoutFromMirror(ShellStep):
         ]
         super().__init__(command=command, workdir="build", **kwargs)
 
-    async def work(self) -> int:
+    @async_to_deferred
+    async def run(self) -> int:
         """Run the command; the image is asked for again when git or the network failed."""
         command = await self.makeRemoteShellCommand(collectStderr=True)
         await self.runCommand(command)
@@ -101,7 +101,8 @@ class Merge(ShellStep):
         env = {"LC_ALL": "C", **identity("bench", _MERGED_AT_S)}
         super().__init__(env=env, workdir="build", hideStepIf=skipped, **kwargs)
 
-    async def work(self) -> int:
+    @async_to_deferred
+    async def run(self) -> int:
         """Merge them in order; one that conflicts here makes the image untestable."""
         image = await image_of(self)
         shas = parse_recipe(image.variant).merged
@@ -143,7 +144,8 @@ class Patch(ShellStep):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(env={"LC_ALL": "C"}, workdir="build", hideStepIf=skipped, **kwargs)
 
-    async def work(self) -> int:
+    @async_to_deferred
+    async def run(self) -> int:
         """Apply the patches in order; one that does not fit makes the image untestable."""
         farm = farm_of(self.master)
         image = await image_of(self)
@@ -242,7 +244,8 @@ class Compile(ShellStep):
         command = ["sh", "-e", "-c", script]
         super().__init__(name=name, command=command, env=env, sigtermTime=30, **kwargs)
 
-    async def work(self) -> int:
+    @async_to_deferred
+    async def run(self) -> int:
         """Run the script; on failure say of the image what is known."""
         symptoms = Symptoms(self._script)
         self.addLogObserver("stdio", symptoms)

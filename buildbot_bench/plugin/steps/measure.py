@@ -53,7 +53,8 @@ class MeasureProbe(ShellStep):
         super().__init__(**{"timeout": SILENCE_S, "workdir": WORKER_DIRECTORY} | kwargs)
         self._result_sets: dict[str, int] = {}
 
-    async def work(self) -> int:
+    @async_to_deferred
+    async def run(self) -> int:
         """Run the job to its end; its outcome is written into the probe and the image."""
         self._farm = farm_of(self.master)
         probe, image = await probe_of(self), await image_of(self)
@@ -190,7 +191,8 @@ class TakeCapture(ShellStep):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**{"timeout": SILENCE_S, "workdir": WORKER_DIRECTORY} | kwargs)
 
-    async def work(self) -> int:
+    @async_to_deferred
+    async def run(self) -> int:
         """Run the job to its end; without a word of its end it is asked for again."""
         farm = farm_of(self.master)
         row, image = await profile_of(self), await image_of(self)

@@ -10,6 +10,7 @@ from buildbot.process.buildstep import BuildStep, ShellMixin
 from buildbot.process.remotecommand import RemoteCommand, RemoteShellCommand
 from buildbot.process.results import EXCEPTION, FAILURE, SKIPPED, SUCCESS
 from buildbot.steps.transfer import FileDownload, FileUpload
+from buildbot.util.twisted import async_to_deferred
 from twisted.internet.threads import deferToThread
 
 from buildbot_bench.archives.contents import Contents, contents_apart
@@ -17,7 +18,6 @@ from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageErro
 from buildbot_bench.core.limits import KERNEL_ARCHIVE, ArchiveBudget, spoken
 from buildbot_bench.core.read_files import MOST_BYTES, SUFFIX, parse_read_files
 from buildbot_bench.plugin.artefacts.place import BLOCK_BYTES, Artefact, ArtefactMissingError
-from buildbot_bench.plugin.buildbot_fixes.restartable import Restartable
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow, ProfileRow
 from buildbot_bench.plugin.db.states import ImageState
 from buildbot_bench.plugin.farm import Farm, farm_of
@@ -61,7 +61,7 @@ def skipped(results: int, _step: BuildStep) -> bool:
     return results == SKIPPED
 
 
-class ShellStep(Restartable, ShellMixin, BuildStep):
+class ShellStep(ShellMixin, BuildStep):
     """A step that runs commands; a failure ends the build."""
 
     def __init__(self, **settings: Any) -> None:
@@ -84,7 +84,7 @@ def worker_path(digest: str) -> str:
     return f"{WORKER_DIRECTORY}/{kept_at(digest)}"
 
 
-class Fetch(Restartable, FileDownload):
+class Fetch(FileDownload):
     """Downloads the image's artefact unless the worker has it already, whole."""
 
     def __init__(self) -> None:
@@ -98,7 +98,8 @@ class Fetch(Restartable, FileDownload):
             haltOnFailure=True,
         )
 
-    async def work(self) -> int:
+    @async_to_deferred
+    async def run(self) -> int:
         """Compare sizes, download if they differ; the lab checks the digest before it boots."""
         farm = farm_of(self.master)
         image = await image_of(self)
@@ -114,7 +115,7 @@ class Fetch(Restartable, FileDownload):
             await farm.store.release_artefact(digest)
             self.descriptionDone = [str(removal_reason)]
             return EXCEPTION
-        results: int = await super().work()
+        results: int = await super().run()
         return results
 
 
@@ -152,7 +153,7 @@ def _is_a_link(path: str) -> str:
     return f"{path} is a symbolic link, which is not followed: upload the file itself"
 
 
-class KeepReadFiles(Restartable, FileUpload):
+class KeepReadFiles(FileUpload):
     """Keeps the list of the files that the build read, if the job left one beside its kernel.
 
     `job` tells the jobs apart: another one may read other files. What is wrong with the list fails
@@ -173,7 +174,8 @@ class KeepReadFiles(Restartable, FileUpload):
         )
         self._job = job
 
-    async def work(self) -> int:
+    @async_to_deferred
+    async def run(self) -> int:
         """Upload the list, read it, and tell the tables; also that there is none."""
         farm = farm_of(self.master)
         image = await image_of(self)
@@ -196,7 +198,7 @@ class KeepReadFiles(Restartable, FileUpload):
         incoming = farm.artefacts.incoming(f"read-files-{self.build.buildid}")
         self.masterdest = str(incoming)
         try:
-            results: int = await super().work()
+            results: int = await super().run()
             if results != SUCCESS:
                 return results, b""
             body = incoming.read_bytes()
@@ -234,7 +236,7 @@ async def keep_built(
     return artefact
 
 
-class Upload(Restartable, FileUpload):
+class Upload(FileUpload):
     """Uploads the file that the job made and records the image as built."""
 
     def __init__(self, *, path: str, budget: ArchiveBudget = KERNEL_ARCHIVE) -> None:
@@ -248,7 +250,8 @@ class Upload(Restartable, FileUpload):
         )
         self._budget = budget
 
-    async def work(self) -> int:
+    @async_to_deferred
+    async def run(self) -> int:
         """Upload, take the digest, and tell the tables."""
         farm = farm_of(self.master)
         incoming = farm.artefacts.incoming(f"build-{self.build.buildid}")
@@ -259,7 +262,7 @@ class Upload(Restartable, FileUpload):
             return EXCEPTION
         if link:
             return await untestable(self, image, _is_a_link(link))
-        results: int = await super().work()
+        results: int = await super().run()
         if results != SUCCESS:
             if results == FAILURE and self.build.stopped_reason is None:
                 size = await _size_on_worker(self, f"{self.workdir}/{self.workersrc}")

@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 import pytest
-from buildbot.process.results import EXCEPTION, RETRY, SUCCESS
+from buildbot.process.results import CANCELLED, EXCEPTION, RETRY, SUCCESS
 
 from buildbot_bench.plugin.buildbot_fixes.sturdy_build import SturdyBuild, SturdyFactory
 
@@ -83,6 +83,18 @@ async def test_a_worker_is_let_go_when_the_end_of_its_build_cannot_be_written(bu
     await build.buildFinished(["build", "successful"], SUCCESS)
     assert worker.free
     assert build.builder.ended == [(RETRY, worker)]
+
+
+@pytest.mark.parametrize("result", [SUCCESS, EXCEPTION, CANCELLED])
+async def test_what_a_shutdown_stops_is_repeated_even_in_a_step_that_had_not_begun(build, result):
+    async def no_summary():
+        return {}
+
+    build.conn = object()
+    await build.stopBuild("Master Shutdown", RETRY)
+    step = SimpleNamespace(name="merge", getBuildResultSummary=no_summary, haltOnFailure=True)
+    assert await build.stepDone(result, step)
+    assert build.results == RETRY
 
 
 def test_the_farms_builders_make_such_builds():

@@ -42,10 +42,6 @@ KNOWN: dict[str, dict[Callable[..., Any], str]] = {
         gitpoller.GitPoller._process_changes: "0a9490d0aa70",
         gitpoller.GitPoller._dovccmd: "8902816e66cd",
     },
-    "restartable": {
-        build.Build.stopBuild: "56bb9161874c",
-        botmaster.BotMaster.cleanShutdown: "3857db65ddbe",
-    },
     "router": {
         connector.WampConnector.getService: "419e053a2923",
         connector.MasterService.onLeave: "d64ee4e457d3",
@@ -61,6 +57,9 @@ KNOWN: dict[str, dict[Callable[..., Any], str]] = {
         smtp.SenderMixin.sendError: "17ada869dc82",
     },
     "sturdy_build": {
+        botmaster.BotMaster.cleanShutdown: "3857db65ddbe",
+        build.Build.stepDone: "5bc17ebae009",
+        build.Build.stopBuild: "56bb9161874c",
         build.Build.startBuild: "17d7f7d65b87",
         build.Build.buildPreparationFailure: "bd0b1fecf0d2",
         build.Build.buildFinished: "6002ecf8974e",
