@@ -262,6 +262,25 @@ def measured_before(
     return found
 
 
+def newest_positions(
+    conn: sa.Connection, testbed: str, workload: str, branch: str, most: int
+) -> list[int]:
+    """The last positions of a branch's commits that have a value, so many at the most."""
+    value = sa.select(ITERATION.c.id).where(
+        *_of(testbed, workload),
+        ITERATION.c.image_id == IMAGE.c.id,
+        ITERATION.c.value.is_not(None),
+        ITERATION.c.is_primary,
+        ~in_doubt(),
+        ~of_control(testbed),
+    )
+    query = sa.select(IMAGE.c.position).where(
+        IMAGE.c.position >= 0, images_of_history(line_of(conn, branch)), value.exists()
+    )
+    newest_first = query.group_by(IMAGE.c.position).order_by(IMAGE.c.position.desc())
+    return list(conn.execute(newest_first.limit(most)).scalars())
+
+
 def export(
     conn: sa.Connection, testbed: str, workload: str, branch: str, *, limit: int, offset: int = 0
 ) -> list[ExportRow]:

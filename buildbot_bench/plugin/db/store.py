@@ -158,6 +158,7 @@ class BenchStore(PooledStore):
     samples_of_images = reading(sample_queries.samples_of_images)
 
     newest_iterations = reading(series_queries.newest_iterations)
+    newest_positions = reading(series_queries.newest_positions)
     measured_series = reading(series_queries.measured_series)
     measured_by = reading(series_queries.measured_by)
     measured_before = reading(series_queries.measured_before)

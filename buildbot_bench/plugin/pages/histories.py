@@ -43,13 +43,20 @@ _EFFORT = 1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class HistoryVersion:
-    """All that a series' text depends on; while it is the same, so is the text."""
+class MeasuredVersion:
+    """All that a series' points depend on; while it is the same, so are they."""
 
     line: tuple[Segment, ...]
     iteration: int
-    marks: tuple[Mark, ...]
     quarantines: tuple[QuarantineRow, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HistoryVersion:
+    """All that a series' text depends on; while it is the same, so is the text."""
+
+    measured: MeasuredVersion
+    marks: tuple[Mark, ...]
     dated_late: int
 
 
@@ -113,6 +120,14 @@ class Histories:
             lambda: Deferred.fromCoroutine(self._read(farm, *asked, cost=cost, value=value))
         )
 
+    async def newest(self, farm: Farm, testbed: str, workload: str, branch: str) -> PointRow | None:
+        """The newest point of a series; what the farm says of others is no news of it."""
+        kept = self._kept.get((testbed, workload, branch, "", ""))
+        measured = await self._measured(farm, testbed, workload, branch)
+        if kept is None or kept.news.measured != measured:
+            kept = await self.read(farm, testbed, workload, branch)
+        return kept.newest
+
     async def _read(
         self, farm: Farm, testbed: str, workload: str, branch: str, *, cost: str, value: str
     ) -> KeptHistory:
@@ -140,16 +155,23 @@ class Histories:
     async def _news(
         self, farm: Farm, testbed: str, workload: str, branch: str, value: str = ""
     ) -> HistoryVersion:
+        return HistoryVersion(
+            measured=await self._measured(farm, testbed, workload, branch),
+            marks=tuple(await marks_of(farm, testbed, workload, branch, value)),
+            dated_late=await self._times.found_late(farm, branch),
+        )
+
+    async def _measured(
+        self, farm: Farm, testbed: str, workload: str, branch: str
+    ) -> MeasuredVersion:
         newest = max(self._iterations.values(), default=0)
         found = await farm.store.newest_iterations(newest - _LATE)
         for series, iteration in found.items():
             self._iterations[series] = max(iteration, self._iterations.get(series, 0))
-        return HistoryVersion(
+        return MeasuredVersion(
             line=await farm.store.line_of(branch),
             iteration=self._iterations.get((testbed, workload), 0),
-            marks=tuple(await marks_of(farm, testbed, workload, branch, value)),
             quarantines=tuple(await farm.store.quarantines(testbed)),
-            dated_late=await self._times.found_late(farm, branch),
         )
 
 

@@ -15,7 +15,7 @@ from buildbot_bench.plugin.farm.series import all_series, watched_branches
 from buildbot_bench.plugin.operations.hangs import hangs
 from buildbot_bench.plugin.pages.histories import histories_of
 from buildbot_bench.plugin.queries.judgements import track_record
-from buildbot_bench.plugin.queries.overview import testbed
+from buildbot_bench.plugin.queries.overview import testbeds
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,6 +29,7 @@ class Gauge:
 
 async def metrics(farm: Farm) -> str:
     """All of them."""
+    farm = farm.as_of_now()
     gauges = [*await _states(farm), *await _testbeds(farm), *await _series(farm)]
     return exposition([*gauges, await _judged(farm), _cycle(farm), *_hangs(farm)])
 
@@ -99,7 +100,7 @@ async def _judged(farm: Farm) -> Gauge:
 
 
 async def _testbeds(farm: Farm) -> list[Gauge]:
-    views = [await testbed(farm, name) for name in sorted(farm.workflow.testbeds)]
+    views = await testbeds(farm)
     gauges = {
         "bench_testbed_connected": (
             "Whether the testbed's worker is connected.",
@@ -162,7 +163,7 @@ async def _series(farm: Farm) -> list[Gauge]:
     for branch, series in product(branches, all_series(farm.workflow.bench_jobs)):
         if not series.measures(branch):
             continue
-        point = (await histories.read(farm, series.testbed, series.workload, branch)).newest
+        point = await histories.newest(farm, series.testbed, series.workload, branch)
         if point is not None:
             labels = (
                 ("testbed", series.testbed),

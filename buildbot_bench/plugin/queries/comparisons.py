@@ -36,7 +36,7 @@ from buildbot_bench.plugin.queries.compared_boots import (
     read_values,
 )
 from buildbot_bench.plugin.queries.evidence import item_of_comparison
-from buildbot_bench.plugin.queries.history import read_series
+from buildbot_bench.plugin.queries.history import noise_without
 from buildbot_bench.plugin.queries.waits import Waits, waits
 
 
@@ -46,7 +46,7 @@ class ComparisonViews:
     def __init__(self, farm: Farm) -> None:
         self._farm = farm
         self._waits: Waits | None = None
-        self._noises: dict[tuple[SeriesName, str, frozenset[int]], Noise | None] = {}
+        self._noises: dict[tuple[str, str, str, frozenset[int]], Noise | None] = {}
 
     async def describe(self, ab_test_id: int) -> Json | None:
         """A comparison as it stands, with its report when it has ended."""
@@ -162,10 +162,9 @@ class ComparisonViews:
         Commits that are held against each other teach nothing: they may differ.
         """
         branch = await self._branch_of_base(known.ab_test)
-        key = (series, branch, known.plain_positions)
+        key = (*series, branch, known.plain_positions)
         if key not in self._noises:
-            history = await read_series(self._farm, *series, branch, without=known.plain_positions)
-            self._noises[key] = history.noise if history.points else None
+            self._noises[key] = await noise_without(self._farm, *key)
         return self._noises[key]
 
     async def _branch_of_base(self, ab_test: AbTestRow) -> str:

@@ -77,18 +77,16 @@ async def read_series(
     workload: str,
     branch: str,
     *,
-    without: Collection[int] = (),
     value: str = "",
 ) -> SeriesPoints:
     """The series on a branch as it is now; one without points when there is none of that name.
 
-    `without` the commits at some positions: they teach nothing of the noise. A `value` is the name
-    of one of many values of its runs.
+    A `value` is the name of one of many values of its runs.
     """
     rows = await farm.store.points(testbed, workload, branch, value or None)
-    rows = [row for row in rows if row.position not in without]
     points = await deferToThread(_in_newest_unit, rows)
-    noise = await _noise(farm, testbed, workload, branch, points, without=without, value=value)
+    recent = [point.position for point in points[-_NOISE_FROM:]]
+    noise = await _noise(farm, testbed, workload, branch, recent, value=value)
     metric = PPS
     if points:
         unit = value or points[0].unit
@@ -112,22 +110,37 @@ def _in_newest_unit(rows: Sequence[PointRow]) -> tuple[PointRow, ...]:
     return tuple([row for row in rows if last and row.unit == last.unit])
 
 
+async def noise_without(
+    farm: Farm, testbed: str, workload: str, branch: str, without: Collection[int]
+) -> Noise | None:
+    """What the newest commits of a series tell of boots and layout, but those at some positions.
+
+    None when nothing was measured.
+    """
+    most = _NOISE_FROM + len(without)
+    found = await farm.store.newest_positions(testbed, workload, branch, most)
+    recent = [position for position in reversed(found) if position not in without]
+    recent = recent[-_NOISE_FROM:]
+    if not recent:
+        return None
+    return await _noise(farm, testbed, workload, branch, recent, without=without)
+
+
 async def _noise(
     farm: Farm,
     testbed: str,
     workload: str,
     branch: str,
-    points: Sequence[PointRow],
+    recent: Sequence[int],
     *,
-    without: Collection[int],
-    value: str,
+    without: Collection[int] = (),
+    value: str = "",
 ) -> Noise:
-    recent = points[-_NOISE_FROM:]
     samples = await farm.store.samples(
         testbed=testbed,
         workload=workload,
-        first_position=recent[0].position if recent else 0,
-        last_position=recent[-1].position if recent else 0,
+        first_position=recent[0] if recent else 0,
+        last_position=recent[-1] if recent else 0,
         unit=value or None,
         history_of=branch,
     )

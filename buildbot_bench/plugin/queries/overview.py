@@ -39,12 +39,11 @@ async def lab(farm: Farm) -> Json:
         *await farm.store.images(ImageState.BUILDING),
         *await farm.store.images(ImageState.WANTED),
     ]
-    found = await waits(farm)
     return {
         "farm": farm.workflow.name,
         "branch": await first_branch(farm),
         "branches": list(await watched_branches(farm)),
-        "testbeds": [await _testbed(farm, name, found) for name in sorted(farm.workflow.testbeds)],
+        "testbeds": await testbeds(farm),
         "builders": [await worker(farm, name) for name in farm.workflow.builders],
         "images": [
             {"label": i.label, "image": i.ordinal, "state": str(i.state), "since": i.changed_at}
@@ -71,6 +70,12 @@ async def masters(farm: Farm) -> list[Json]:
         for row in rows
         if row.name != BROKER
     ]
+
+
+async def testbeds(farm: Farm) -> list[Json]:
+    """All of them by name."""
+    found = await waits(farm)
+    return [await _testbed(farm, name, found) for name in sorted(farm.workflow.testbeds)]
 
 
 async def testbed(farm: Farm, name: str) -> Json:

@@ -53,6 +53,17 @@ async def test_the_newest_of_each_series_is_told_where_there_is_news(store, a_pr
     assert (await store.newest_iterations(first - 1))["apu", "forwarding"] == first
 
 
+async def test_the_newest_positions_are_those_of_commits_with_a_value(store, an_image, a_probe):
+    for position, ordinal, value in ((7, 0, 1.0), (8, 0, 1.0), (8, 1, 1.0), (9, 0, None)):
+        image = await an_image(sha=f"{position:040}", position=position, ordinal=ordinal)
+        probe = await a_probe(image, name=f"p{image.id}", token=f"t{image.id}")
+        failure = None if value else "no link"
+        await store.add_iteration(probe=probe, **RESULT | {"value": value, "failure": failure})
+    assert await store.newest_positions("apu", "forwarding", "main", 9) == [8, 7]
+    assert await store.newest_positions("apu", "forwarding", "main", 1) == [8]
+    assert await store.newest_positions("apu", "pf-statefull", "main", 9) == []
+
+
 async def test_a_series_that_gave_a_value_is_known_for_ever(store, a_probe):
     await a_probe(name="asked", token="a", testbed="new")
     failed = await a_probe(name="failed", token="f", testbed="broken")
