@@ -59,7 +59,7 @@ _SHOWN = {
     "Calibration": "bench/calibration",
     "Lab": "bench/lab",
 }
-_DRAWN = "document.querySelector('.bench h1') && !document.querySelector('.loading')"
+_DRAWN = "document.querySelector('.bench h1') && !document.querySelector('.loading, .wait')"
 _BIN = Path(sys.executable).parent
 
 
@@ -326,7 +326,7 @@ def _see_retention(place: Place, began_s: float, notes: Notes) -> None:
             break
         time.sleep(2)
     kernels, logs = seen[-1][1]
-    notes.add("kernels that stay, and logs that should not", f"{kernels}, {logs}")
+    notes.add("kernels that stay, and old logs behind reports", f"{kernels}, {logs}")
     notes.add("retention was done, since the start", f"{seen[-1][0] - began_s:.0f} s")
 
 

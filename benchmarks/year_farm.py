@@ -232,7 +232,7 @@ def _mail(key: str, search: int | None, at_s: float) -> Row:
 
 
 def _compare(connection: sa.Connection, year: Year) -> None:
-    """Comparisons of two commits each, on boots of theirs that were there."""
+    """Comparisons of two commits each, whose boots are those that were there."""
     for nth in range(1, _COMPARED + 1):
         series = year.size.series[nth % len(year.size.series)]
         new = year.main - nth
@@ -251,6 +251,12 @@ def _compare(connection: sa.Connection, year: Year) -> None:
         added = add_ab_test(connection, wanted, now=at_s)
         is_it = AB_TEST.c.id == added.id
         connection.execute(sa.update(AB_TEST).where(is_it).values(ended_at=at_s))
+        boots = sa.update(PROBE).where(PROBE.c.image_id.in_((new - 1, new)))
+        connection.execute(
+            boots.where(PROBE.c.testbed == series[0], PROBE.c.workload == series[1]).values(
+                ab_test_id=added.id
+            )
+        )
 
 
 def _build(connection: sa.Connection) -> None:

@@ -108,6 +108,12 @@ class Page:
         """Type into what has the focus."""
         self.call("Input.insertText", text=text)
 
+    def slow(self, latency_ms: float) -> None:
+        """Have each answer of a server come so late."""
+        self.call("Network.enable")
+        limits = {"downloadThroughput": -1, "uploadThroughput": -1}
+        self.call("Network.emulateNetworkConditions", offline=False, latency=latency_ms, **limits)
+
     def dark(self, *, on: bool = True) -> None:
         """What the reader's system prefers."""
         feature = {"name": "prefers-color-scheme", "value": "dark" if on else "light"}

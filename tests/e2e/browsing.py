@@ -58,7 +58,7 @@ def show(
     page.wait("location.href === 'about:blank'")
     page.open(f"{farm.url}#/bench/{path}")
     page.wait(drawn)
-    page.wait(f"{drawn} && !document.querySelector('.loading')")
+    page.wait(f"{drawn} && !document.querySelector('.loading, .wait')")
 
 
 def click(page: Page, words: str) -> None:

@@ -170,7 +170,7 @@ def test_zoom_and_chosen_points_are_in_the_address(page: Page, farm: ReplayFarm)
     assert seen[1] - seen[0] < COUNT - 1
     address = page.run("location.href")
     page.call("Page.reload")
-    page.wait(f"{DRAWN} && !document.querySelector('.loading')")
+    page.wait(f"{DRAWN} && !document.querySelector('.loading, .wait')")
     assert page.run(f"[{FIRST}, {LAST}]") == seen
     page.wait("document.querySelectorAll('.chosen .pair b').length === 2")
     assert "r311848: " in text(page, ".chosen")

@@ -99,6 +99,12 @@ def test_the_first_page_has_one_row_for_an_incident_and_what_was_measured(
 
 
 def test_a_report_is_a_card_and_sections_that_open(page: Page, farm: ReplayFarm) -> None:
+    page.slow(500)
+    page.open(f"{farm.url}#/bench/searches/1")
+    page.wait("document.querySelector('.bench[aria-busy=true] .wait').innerText === 'Loading'")
+    page.slow(0)
+    page.wait("document.querySelector('.report.sections details')")
+    page.wait("document.querySelector('.bench[aria-busy=false]')")
     show(page, farm, "searches/1", "document.querySelector('.report.sections details')")
     assert "r311849" in text(page, ".report.card")
     page.wait("document.querySelector('.report.card img').naturalWidth > 400")

@@ -1,6 +1,6 @@
 // The farm's REST interface, and how a page keeps up with it; it shows nothing.
 
-const { useCallback, useEffect, useState } = window.React;
+const { useCallback, useEffect, useState, useSyncExternalStore } = window.React;
 
 const ROOT = "api/v2/bench/";
 
@@ -73,6 +73,25 @@ export function isLoggedIn() {
   return Boolean(user) && !user.anonymous;
 }
 
+// How many first answers the page waits for, and who is told when that changes.
+let awaited = 0;
+const watchers = new Set();
+
+function wait(more) {
+  awaited += more;
+  watchers.forEach((told) => told());
+}
+
+function watch(told) {
+  watchers.add(told);
+  return () => watchers.delete(told);
+}
+
+/** Whether the page still waits for something that it has never seen. */
+export function useIsLoading() {
+  return useSyncExternalStore(watch, () => awaited > 0);
+}
+
 /**
  * What is at a path, asked for again and again: { data, error, again }. `data` is null before the
  * first answer, and stays what it was while the master does not answer. A period of 0 asks once.
@@ -84,6 +103,12 @@ export function usePolled(path, everyMs) {
   useEffect(() => {
     let live = true;
     let timer;
+    let isFirst = seen.path !== path || seen.data === null;
+    const answered = () => {
+      if (isFirst) wait(-1);
+      isFirst = false;
+    };
+    if (isFirst) wait(1);
     const ask = async () => {
       try {
         const data = await taken(path);
@@ -91,12 +116,15 @@ export function usePolled(path, everyMs) {
       } catch (error) {
         if (live) setSeen((old) => ({ path, data: old.path === path ? old.data : null, error }));
       }
+      // What the answer brings to the page asks for its own part before this is told.
+      setTimeout(answered, 20);
       // Nobody looks at a hidden page.
       if (live && everyMs) timer = setTimeout(ask, document.hidden ? 15 * everyMs : everyMs);
     };
     ask();
     return () => {
       live = false;
+      answered();
       clearTimeout(timer);
     };
   }, [path, everyMs, turn]);

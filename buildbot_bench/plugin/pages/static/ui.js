@@ -2,7 +2,7 @@
 //
 // Whatever comes from a commit is a stranger's text: it goes through React, as text, only.
 
-import { branchQuery, seriesPath, useBranches } from "./api.js";
+import { branchQuery, seriesPath, useBranches, useIsLoading } from "./api.js";
 
 const { createElement, useEffect } = window.React;
 const { Link } = window.ReactRouterDOM;
@@ -87,10 +87,12 @@ export function Page({ title, aside, error, children }) {
     document.title = `${title} · Bench`;
     return () => { document.title = before; };
   }, [title]);
-  return h("main", { className: "bench" },
+  const isLoading = useIsLoading();
+  return h("main", { className: "bench", "aria-busy": isLoading },
     h("header", null, h("h1", null, title), h("div", { className: "aside" }, aside)),
     error && h("p", { role: "alert", className: "trouble" }, `${error.message ?? error} (will try again)`),
     children,
+    isLoading && h("p", { role: "status", className: "faint wait" }, "Loading"),
     h("footer", { className: "faint" }, h("a", { href: "plugins/bench/glossary.html" }, "What the words mean")));
 }
 
