@@ -98,3 +98,13 @@ def zlib_drop(project: Project, **files: str) -> None:
     git(project.path, "checkout", "--quiet", "main")
     project.commit("main first")
     project.merge("vendor", under=ZLIB, **files)
+
+
+def zlib_clash(project: Project) -> None:
+    """Of the vendor's next commits two conflict with what main did, the slow one among them."""
+    git(project.path, "checkout", "--quiet", "vendor")
+    project.commit("zlib clashes", **{"deflate.c": deflate(line_3="theirs")})
+    project.commit("zlib slow", level=SLOW)
+    project.commit("zlib gives way", **{"deflate.c": deflate()})
+    project.commit("zlib last")
+    project.merge("vendor", under=ZLIB)

@@ -111,7 +111,7 @@ class Merges:
             directory = directory_of(git, merge, tip.sha)
             if not is_directory(directory):
                 return whole
-            subtree = Subtree.of(git, onto, tip.sha, directory)
+            subtree = Subtree.of(git, onto, tip, directory)
         except GitRefusedError:  # what came before has no such directory
             return whole
         way = _Way(commits=commits, under=directory, subtree=subtree)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Self
 
+from buildbot_bench.core.revision import Revision
 from buildbot_bench.local.git import Git, identity
 
 
@@ -47,13 +48,15 @@ class Subtree:
     around: tuple[tuple[bytes, bytes], ...]
 
     @classmethod
-    def of(cls, git: Git, onto: str, tip: str, directory: str) -> Self:
+    def of(cls, git: Git, onto: str, tip: Revision, directory: str) -> Self:
         """That of a commit and a branch; raises GitRefusedError where they share no history."""
-        shared = git.text("merge-base", "--all", "--end-of-options", onto, tip).split()
+        shared = git.text("merge-base", "--all", "--end-of-options", onto, tip.sha).split()
         parents = (word for base in shared for word in ("-p", base))
         tree = git.text("rev-parse", "--verify", f"{onto}:{directory}")
         words = ("commit-tree", tree, *parents, "-m", "A directory to be merged")
-        ours = git.bytes(*words, more=identity("bench-bisect", 0)).decode().strip()
+        # Of an older commit git would look for what it shares with a branch through all history.
+        more = identity("bench-bisect", tip.committed_at_s)
+        ours = git.bytes(*words, more=more).decode().strip()
         around, names = [], directory.split("/")
         for depth, name in enumerate(map(os.fsencode, names)):
             listed = git.bytes("ls-tree", "-z", f"{onto}:{'/'.join(names[:depth])}")

@@ -20,7 +20,17 @@ from tests.fakes import reports
 from tests.fakes.local_bench import ReadMeasurer, SilentWatcher
 from tests.fakes.reports import history
 from tests.gitrepo import git
-from tests.merging import FAST, SLOW, ZLIB, Project, deflate, import_zlib, one_merge, zlib_drop
+from tests.merging import (
+    FAST,
+    SLOW,
+    ZLIB,
+    Project,
+    deflate,
+    import_zlib,
+    one_merge,
+    zlib_clash,
+    zlib_drop,
+)
 
 
 @pytest.fixture
@@ -227,7 +237,7 @@ def test_a_vendors_commits_are_merged_into_the_directory_that_its_files_have(
     git(project.path, "checkout", "--quiet", "main")
     report, _ = search("imported", build=OF_ZLIB)
     assert report.headline.new.subject == "zlib 2"
-    assert "another tree" not in said_of_merges(report)
+    assert "its tree is not the one" not in said_of_merges(report)
 
 
 def test_a_vendors_commits_that_conflict_are_left_out_and_never_built_as_they_stand(
@@ -235,12 +245,7 @@ def test_a_vendors_commits_that_conflict_are_left_out_and_never_built_as_they_st
 ):
     import_zlib(project)
     git(project.path, "tag", "imported")
-    git(project.path, "checkout", "--quiet", "vendor")
-    project.commit("zlib clashes", **{"deflate.c": deflate(line_3="theirs")})
-    project.commit("zlib slow", level=SLOW)
-    project.commit("zlib gives way", **{"deflate.c": deflate()})
-    project.commit("zlib last")
-    project.merge("vendor", under=ZLIB)
+    zlib_clash(project)
     brought = brought_by(repository)
     assert brought.conflicts == {1, 2}
     assert brought.built.new.sha == git(project.path, "rev-parse", "main")

@@ -5,19 +5,20 @@ from collections.abc import Callable
 import pytest
 
 from buildbot_bench.api.requests import SearchQuestion
+from buildbot_bench.core.read_files import ReadFiles, pack_read_files
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.core.variant import Recipe, parse_recipe
 from buildbot_bench.plugin.broker.searching import Searching
 from buildbot_bench.plugin.db.finding_rows import Answers
 from buildbot_bench.plugin.farm import spans
-from buildbot_bench.plugin.queries.evidence import spans_of
+from buildbot_bench.plugin.queries.evidence import gather_innermost, spans_of
 from buildbot_bench.plugin.queries.reports import report_of
 from buildbot_bench.plugin.queries.searches import SearchViews
 from buildbot_bench.plugin.requests.search_requests import SearchRequests
 from buildbot_bench.render.text import report_text
 from tests.fakes.past import Past, boots
 from tests.gitrepo import git
-from tests.merging import SLOW, ZLIB, Project, deflate, import_zlib, zlib_drop
+from tests.merging import SLOW, ZLIB, Project, import_zlib, zlib_clash, zlib_drop
 
 
 def tree_of(project: Project, recipe: Recipe) -> str:
@@ -236,14 +237,20 @@ async def test_a_vendors_commit_is_named_and_built_in_its_directory(world, proje
     assert not {one.sha for one in world.booted} & {*side}
 
 
+async def test_the_names_of_a_vendors_files_weigh_no_commit(world, project):
+    import_zlib(project)
+    zlib_drop(project)
+    search = await world.begun(first="main~2", inside=Answers(found=(MERGE,)))
+    read = pack_read_files(ReadFiles(names=frozenset({f"{ZLIB}/deflate.c"})))
+    await world.past.image(1, read_files=await world.farm.store.keep_read_files(read))
+    inputs = await gather_innermost(world.farm, search)
+    assert inputs.range.n == 3
+    assert (inputs.prior, inputs.policy.weights) == (None, None)
+
+
 async def test_of_several_commits_that_do_not_merge_none_is_called_the_culprit(world, project):
     import_zlib(project)
-    git(project.path, "checkout", "--quiet", "vendor")
-    project.commit("zlib clashes", **{"deflate.c": deflate(line_3="theirs")})
-    project.commit("zlib slow", level=SLOW)
-    project.commit("zlib gives way", **{"deflate.c": deflate()})
-    project.commit("zlib last")
-    project.merge("vendor", under=ZLIB)
+    zlib_clash(project)
     world.level = f"{ZLIB}/level"
     inside, text = await world.told(first="main~1")
     assert inside == [None]
