@@ -194,6 +194,11 @@ def _pauses(found: Mapping[str, Json]) -> Figure:
     return Figure(text=f"{slowest:.1f} s of {told['opened']} pages", missed=slowest > 2)
 
 
+def _plain(name: str) -> Source:
+    """What a command of `benchmarks` measures, which writes one file of its name."""
+    return Source(name=name, shown=name, words=(*ALL, name), files=(f"{name}.json",))
+
+
 JUDGE = Source(
     name="judge", shown="judge --quick", words=(*ALL, "judge", "--quick"), files=("judge.json",)
 )
@@ -203,7 +208,7 @@ WORLDS = Source(
     words=(*ALL, "worlds", "--seed", "770000"),
     files=("worlds.json",),
 )
-SEARCH = Source(name="search", shown="search", words=(*ALL, "search"), files=("search.json",))
+SEARCH = _plain("search")
 SECOND_SPEED = Source(
     name="second-speed",
     shown="make figures OPTIONS=--only=second-speed",
@@ -211,15 +216,9 @@ SECOND_SPEED = Source(
     quick=("--replicates", "10"),
     files=("search.json",),
 )
-INCIDENT = Source(
-    name="incident", shown="incident", words=(*ALL, "incident"), files=("incident.json",)
-)
-FORECASTS = Source(
-    name="forecasts", shown="forecasts", words=(*ALL, "forecasts"), files=("forecasts.json",)
-)
-INTERVALS = Source(
-    name="intervals", shown="intervals", words=(*ALL, "intervals"), files=("intervals.json",)
-)
+INCIDENT = _plain("incident")
+FORECASTS = _plain("forecasts")
+INTERVALS = _plain("intervals")
 FOREIGN = Source(
     name="foreign",
     shown="foreign DIR",
@@ -232,9 +231,7 @@ COMMANDS = Source(
     files=("commands.jsonl",),
     goes_on=True,
 )
-RECORDED = Source(
-    name="recorded", shown="recorded", words=(*ALL, "recorded"), files=("recorded.json",)
-)
+RECORDED = _plain("recorded")
 PERL = Source(
     name="recorded-perl", shown="recorded", why_not="the recording is of one machine's perl"
 )

@@ -24,6 +24,7 @@ class Project:
 
     def _write(self, subject: str, files: Mapping[str, str]) -> None:
         for name, content in files.items():
+            (self.path / name).parent.mkdir(parents=True, exist_ok=True)
             (self.path / name).write_text(content)
         git(self.path, "add", "--all")
         git(self.path, "commit", "--quiet", "--message", subject)
@@ -38,11 +39,15 @@ class Project:
             changed = {"level": SLOW} if place == slow else {}
             self.commit(f"{name} {place}", **changed, **files)
 
-    def merge(self, name: str, into: str = "main", **files: str) -> None:
-        """Merge a branch into another; `files` are what a person writes into the merge."""
+    def merge(self, name: str, into: str = "main", under: str = "", **files: str) -> None:
+        """Merge a branch into another, or into a directory of it, as git subtree does.
+
+        `files` are what a person writes into the merge.
+        """
         git(self.path, "checkout", "--quiet", into)
         who = ["-c", "user.name=A Committer", "-c", "user.email=committer@example.org"]
-        command = ["git", *who, "merge", "--quiet", "--no-ff", "--no-commit", name]
+        where = [f"-Xsubtree={under}"] if under else []
+        command = ["git", *who, "merge", "--quiet", "--no-ff", "--no-commit", *where, name]
         subprocess.run(command, cwd=self.path, check=False, capture_output=True)
         self._write(f"Merge {name}", files)
 
@@ -55,3 +60,51 @@ def one_merge(project: Project, *, slow: int = 3) -> None:
     project.several("main", 2)
     project.merge("side")
     project.several("later", 2)
+
+
+ZLIB = "contrib/zlib+"
+_LINES = "".join(f"line {number}\n" for number in range(30))
+
+
+def deflate(**changed: str) -> str:
+    """The vendor's file, with some lines changed: `line_3="ours"`."""
+    text = _LINES
+    for name, now in changed.items():
+        line = name.replace("_", " ")
+        text = text.replace(f"{line}\n", f"{line}, {now}\n")
+    return text
+
+
+def import_zlib(project: Project) -> None:
+    """Main gets a directory that is a vendor's branch, as `git subtree add` does it."""
+    path = project.path
+    git(path, "checkout", "--quiet", "--orphan", "vendor")
+    git(path, "rm", "-r", "-f", "--quiet", ".")
+    project.commit("zlib import", level=FAST, **{"deflate.c": deflate(), "Makefile": "all:\n"})
+    git(path, "checkout", "--quiet", "main")
+    ours = ("-s", "ours", "--no-commit", "--allow-unrelated-histories")
+    git(path, "merge", "--quiet", *ours, "vendor")
+    git(path, "read-tree", f"--prefix={ZLIB}/", "-u", "vendor")
+    git(path, "commit", "--quiet", "--message", "Import zlib")
+    project.commit("main patches zlib", **{f"{ZLIB}/deflate.c": deflate(line_3="ours")})
+
+
+def zlib_drop(project: Project, **files: str) -> None:
+    """The vendor goes on: its second commit is slow, its third adds a file; main merges it."""
+    git(project.path, "checkout", "--quiet", "vendor")
+    project.commit("zlib 1", **{"deflate.c": deflate(line_20="theirs")})
+    project.commit("zlib 2", level=SLOW)
+    project.commit("zlib 3", **{"inflate.c": "new\n"})
+    git(project.path, "checkout", "--quiet", "main")
+    project.commit("main first")
+    project.merge("vendor", under=ZLIB, **files)
+
+
+def zlib_clash(project: Project) -> None:
+    """Of the vendor's next commits two conflict with what main did, the slow one among them."""
+    git(project.path, "checkout", "--quiet", "vendor")
+    project.commit("zlib clashes", **{"deflate.c": deflate(line_3="theirs")})
+    project.commit("zlib slow", level=SLOW)
+    project.commit("zlib gives way", **{"deflate.c": deflate()})
+    project.commit("zlib last")
+    project.merge("vendor", under=ZLIB)

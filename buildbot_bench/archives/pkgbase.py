@@ -21,8 +21,9 @@ from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.limits import KERNEL_ARCHIVE, MIB, ArchiveBudget
 
 # pkg-repository(5): the catalogue has a JSON object on each line. FreeBSD's base has 600 packages,
-# whose manifests take 2 MB.
-_CATALOGUE, _LISTED = "packagesite.pkg", "packagesite.yaml"
+# whose manifests take 2 MB. Until 1.17, pkg named it by how it is compressed.
+_CATALOGUES = tuple(f"packagesite.{end}" for end in ("pkg", "tzst", "txz", "tbz", "tgz", "tar"))
+_LISTED = "packagesite.yaml"
 _MOST_LISTED = 64 * MIB
 _KERNEL = "/boot/kernel/"
 
@@ -42,7 +43,7 @@ def take_kernel(repository: str, directory: Path, ident: str = "GENERIC") -> str
         wanted = listed["sum"]
         if known := [one.stem for one in directory.glob("*.package") if one.read_text() == wanted]:
             return f"{directory / known[0]}.tgz is the kernel of {listed['version']} already"
-        if not take(f"{place}/{listed['path']}", wanted, package, KERNEL_ARCHIVE):
+        if not _taken(f"{place}/{listed['path']}", wanted, package, KERNEL_ARCHIVE):
             raise InfraError(f"{place} lists {quoted(listed['path'])}, which is not there")
         _repack(package, packed)
         version = contents_apart(packed).version
@@ -61,9 +62,9 @@ def take_kernel(repository: str, directory: Path, ident: str = "GENERIC") -> str
 def _listed(place: str, name: str, file: Path) -> dict[str, str]:
     """What the catalogue says of a package."""
     catalogue = replace(KERNEL_ARCHIVE, total_bytes=_MOST_LISTED, member_bytes=_MOST_LISTED)
-    if not take(f"{place}/{_CATALOGUE}", "", file, catalogue):
+    if not any(_taken(f"{place}/{one}", "", file, catalogue) for one in _CATALOGUES):
         raise UsageError(
-            f"{place} is no repository of packages: it has no {_CATALOGUE}",
+            f"{place} is no repository of packages: it has no {_CATALOGUES[0]}",
             hint="e.g. https://pkg.freebsd.org/FreeBSD:15:amd64/base_latest",
         )
     lines = (
@@ -86,6 +87,14 @@ def _listed(place: str, name: str, file: Path) -> dict[str, str]:
     if not SHA256.fullmatch(found["sum"]):
         raise InfraError(f"{place} states no SHA-256 of {name}")
     return found
+
+
+def _taken(place: str, wanted: str, file: Path, budget: ArchiveBudget) -> bool:
+    """As `take`, with a hint for somebody who named a repository."""
+    try:
+        return take(place, wanted, file, budget)
+    except InfraError as error:
+        raise InfraError(error.message, hint="see what answers at the repository's URL") from error
 
 
 def _files(file: Path, budget: ArchiveBudget) -> Iterator[tuple[str, bytes]]:

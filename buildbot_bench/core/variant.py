@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from urllib.parse import quote, unquote
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.legible import quoted
@@ -18,7 +19,7 @@ _FILE = re.compile(r"[A-Za-z0-9_./~-]{1,200}", re.ASCII)
 _TUNABLE = re.compile(r"([a-z][A-Za-z0-9_]{0,63}(?:\.[A-Za-z0-9_%-]{1,64}){1,9})=(.*)", re.ASCII)
 _VALUE = re.compile(r"[A-Za-z0-9_.,:/-]{1,100}", re.ASCII)
 _DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
-_SHA = re.compile(r"[0-9a-f]{40}", re.ASCII)
+_MERGED = re.compile(r"([0-9a-f]{40})(?::([A-Za-z0-9_.~/%-]{1,100}))?", re.ASCII)
 
 # A variant's name and its tunables stand in indexes, whose entries hold 2700 bytes on PostgreSQL
 # (https://www.postgresql.org/docs/current/btree.html): a recipe has up to 75 for each change.
@@ -91,6 +92,27 @@ class VariantSpec:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class MergedCommit:
+    """A commit that is merged, the whole or `under` a directory, as `git merge -Xsubtree` does."""
+
+    sha: str
+    under: str = ""
+
+    @property
+    def text(self) -> str:
+        """The canonical text, in which '+' stands only between changes."""
+        return f"merge:{self.sha}:{quote(self.under)}" if self.under else f"merge:{self.sha}"
+
+
+def is_directory(name: str) -> bool:
+    """Whether a recipe can name a directory: it is short enough, and text."""
+    try:
+        return _MERGED.fullmatch(f"{'0' * 40}:{quote(name)}") is not None
+    except UnicodeEncodeError:
+        return False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Recipe:
     """What an image is built of: the commit, the SHA-256 of each patch, and the options.
 
@@ -100,7 +122,7 @@ class Recipe:
     """
 
     sha: str
-    merged: tuple[str, ...] = ()
+    merged: tuple[MergedCommit, ...] = ()
     patches: tuple[str, ...] = ()
     options: tuple[KernelOption, ...] = ()
     prebuilt: bool = False
@@ -108,7 +130,7 @@ class Recipe:
     @property
     def text(self) -> str:
         """The canonical text, which names the variant in the tables; the hash if it is plain."""
-        merged = (f"merge:{sha}" for sha in self.merged)
+        merged = (one.text for one in self.merged)
         patches = (f"patch:{digest}" for digest in self.patches)
         options = (f"{'options' if o.enabled else 'nooptions'}:{o.name}" for o in self.options)
         prebuilt = (PREBUILT,) if self.prebuilt else ()
@@ -169,13 +191,13 @@ def parse_recipe(text: str) -> Recipe:
     sha, *changes = text.split("+")
     if changes == [PREBUILT]:
         return Recipe(sha=sha, prebuilt=True)
-    merged: list[str] = []
+    merged: list[MergedCommit] = []
     patches: list[str] = []
     options: list[KernelOption] = []
     for change in changes:
         kind, _, name = change.partition(":")
-        if kind == "merge" and _SHA.fullmatch(name):
-            merged.append(name)
+        if kind == "merge" and (match := _MERGED.fullmatch(name)):
+            merged.append(MergedCommit(sha=match[1], under=unquote(match[2] or "")))
         elif kind == "patch" and _DIGEST.fullmatch(name):
             patches.append(name)
         elif kind in {"options", "nooptions"} and _OPTION.fullmatch(name):

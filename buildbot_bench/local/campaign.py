@@ -50,6 +50,7 @@ class Campaign:
 class LocalSearch:
     """A range to search by a campaign; `skipped` positions, from 0, are not measured.
 
+    Nor are those of `conflicts`, which do not merge with what came before the merge.
     What failed at the positions `again` is tried again. `ahead` is how many builds are made beside
     the runs; 0: builds and runs take turns. `commands` are how a person repeats it. With
     `first_parent` a merge is one commit; `merges` are the sizes of those of the range. `base`
@@ -62,6 +63,7 @@ class LocalSearch:
     between: RevisionRange
     terms: SearchTerms
     skipped: frozenset[int] = frozenset()
+    conflicts: frozenset[int] = frozenset()
     again: frozenset[int] = frozenset()
     ahead: int = 0
     commands: Sequence[str] = ()

@@ -67,6 +67,7 @@ class SearchIntoMerges:
             merges=tuple(self._merges.sizes(brought.shown).values()),
             skipped=self._named(brought, self._skip),
             again=self._named(brought, self._again),
+            conflicts=brought.conflicts,
         )
         try:
             return replace(inside, report=self.run(within, brought.shown))
@@ -87,7 +88,7 @@ def _joined(report: Report, insides: Sequence[Inside]) -> Report:
     headline = report.headline
     for inside in insides:
         deeper = inside.report
-        if headline and deeper and inside.culprit and headline.new.sha == inside.merge.sha:
+        if headline and deeper and inside.suspects and headline.new.sha == inside.merge.sha:
             others = [step for step in report.steps if step is not headline]
             told = [what_changed(step, report.setting) for step in others]
             more = [AddedSection(title="Other steps outside the merge", lines=tuple(told))]

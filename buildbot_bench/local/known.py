@@ -20,6 +20,7 @@ from buildbot_bench.local.store import StoredBuild, StoredRun
 # Until there is one of this campaign; a forecast is made when there is.
 ASSUMED_BUILD_S, ASSUMED_RUN_S = 10.0, 5.0
 SKIPPED = "skipped, as it was asked for"
+_CONFLICTS = "it does not merge without a conflict"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -150,10 +151,11 @@ def _images(
         )
         for row in rows
     }
-    for place in search.skipped:
+    left_out = dict.fromkeys(search.conflicts, _CONFLICTS) | dict.fromkeys(search.skipped, SKIPPED)
+    for place, why in left_out.items():
         sha = search.between.revisions[place].sha
         found[place, 0] = LocalImage(
-            position=first + place, ordinal=0, variant=sha, row=None, refused=SKIPPED
+            position=first + place, ordinal=0, variant=sha, row=None, refused=why
         )
     return found
 

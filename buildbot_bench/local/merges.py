@@ -1,13 +1,15 @@
 """The commits that a merge brought, as a range that can be searched like any other."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.core.revision import Revision, RevisionRange
+from buildbot_bench.core.variant import is_directory
 from buildbot_bench.local.git import GitRefusedError, identity
 from buildbot_bench.local.revisions import Revisions, by_hash
+from buildbot_bench.local.subtrees import Subtree, directory_of
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -15,12 +17,16 @@ class Brought:
     """What a merge brought: `built` is searched, `shown` has the commits that a reader knows.
 
     They differ where `onto` is not None: each commit is then built merged with that revision, the
-    one that came before the merge; else as it stands, from where its branch left.
+    one that came before the merge; else as it stands, from where its branch left. `under` are the
+    directories into which commits are merged, by their hashes. Those at the positions `conflicts`
+    do not merge, and as they stand they have nothing but the files of their directory.
     """
 
     built: RevisionRange
     shown: RevisionRange
     onto: Revision | None
+    under: Mapping[str, str] = field(default_factory=dict)
+    conflicts: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,15 +55,22 @@ class Merges:
         ]
         if not sides:
             return None
-        pairs = self._merged(before, merge, shown, sides)
+        ways = [self._way(before.sha, merge.sha, commits) for commits in sides]
+        pairs = self._merged(before, merge, shown, ways)
         if pairs is None:
             return self._as_it_stands(mainline, sides)
         known = by_hash([commit for _, commit in pairs])
         built = tuple(
-            replace(one, sha=made.sha, parent_sha=made.parent_sha)
+            replace(one, sha=made.sha, parent_sha=made.parent_sha) if made else one
             for one, (made, _) in zip(known.revisions, pairs, strict=True)
         )
-        return Brought(built=RevisionRange(revisions=built), shown=known, onto=shown[0])
+        return Brought(
+            built=RevisionRange(revisions=built),
+            shown=known,
+            onto=shown[0],
+            under={one.sha: way.under for way in ways for one in way.commits if way.under},
+            conflicts=frozenset(at for at, (made, _) in enumerate(pairs) if made is None),
+        )
 
     def sizes(self, between: RevisionRange) -> Mapping[str, int]:
         """How many commits each merge of a range brought, by its hash, along first parents."""
@@ -91,31 +104,49 @@ class Merges:
         between = by_hash([replace(self.revisions.one(base), position=0), *commits])
         return Brought(built=between, shown=between, onto=None)
 
+    def _way(self, onto: str, merge: str, commits: Sequence[Revision]) -> "_Way":
+        """How a branch was merged: that which gives the merge's tree, or where most files are."""
+        git, whole, tip = self.revisions.git, _Way(commits=commits), commits[-1]
+        try:
+            directory = directory_of(git, merge, tip.sha)
+            if not is_directory(directory):
+                return whole
+            subtree = Subtree.of(git, onto, tip, directory)
+        except GitRefusedError:  # what came before has no such directory
+            return whole
+        way = _Way(commits=commits, under=directory, subtree=subtree)
+        tree = self._tree(merge)
+        made = (one for one in (way, whole) if self._merged_tree(onto, tip, one) == tree)
+        return next(made, way)
+
     def _merged(
         self,
         before: Revision,
         merge: Revision,
         shown: tuple[Revision, Revision],
-        sides: Sequence[Sequence[Revision]],
-    ) -> list[tuple[Revision, Revision]] | None:
+        ways: Sequence["_Way"],
+    ) -> list[tuple[Revision | None, Revision]] | None:
         """Each commit, merged with what came before; None where one does not merge by itself.
 
         A commit that changes nothing then is left out; where the last one gives the merge's own
-        tree, the merge is what is built of it.
+        tree, the merge is what is built of it. In a directory those that conflict have None.
         """
-        pairs = [(before, shown[0])]
+        pairs: list[tuple[Revision | None, Revision]] = [(before, shown[0])]
         last, tree = before.sha, self._tree(before.sha)
-        for commits in sides:
+        for way in ways:
             onto = last
-            for commit in commits:
-                merged = self._merge(onto, commit)
-                if merged is None:
+            for commit in way.commits:
+                now = self._merged_tree(onto, commit, way)
+                if now is None and not way.under:
                     return None
-                last, now = merged
-                if now != tree:
+                if now is None:
+                    pairs.append((None, commit))
+                    continue
+                last = self._commit(onto, commit, now)
+                if now != tree or pairs[-1][0] is None:
                     pairs.append((replace(commit, sha=last, parent_sha=onto), commit))
                     tree = now
-        if tree != self._tree(merge.sha):
+        if pairs[-1][0] is None or tree != self._tree(merge.sha):
             return [*pairs, (merge, shown[1])]
         changed = [(merge, pairs.pop()[1])] if len(pairs) > 1 else [(merge, shown[1])]
         return [*pairs, *changed]
@@ -123,19 +154,33 @@ class Merges:
     def _tree(self, sha: str) -> str:
         return self.revisions.git.text("rev-parse", "--verify", f"{sha}^{{tree}}")
 
-    def _merge(self, onto: str, commit: Revision) -> tuple[str, str] | None:
-        """The hashes of a commit and its tree that merge two; None where they conflict.
+    def _merged_tree(self, onto: str, commit: Revision, way: "_Way") -> str | None:
+        """The tree that merges two; None where they conflict."""
+        try:
+            if way.subtree:
+                return way.subtree.merged(commit.sha)
+            merged = self.revisions.git.text("merge-tree", "--write-tree", onto, commit.sha)
+        except GitRefusedError:
+            return None
+        return merged.partition("\n")[0]
+
+    def _commit(self, onto: str, commit: Revision, tree: str) -> str:
+        """The hash of a commit that merges two.
 
         No branch names it, so that git removes it some weeks later. It is the same each time.
         """
-        git = self.revisions.git
-        try:
-            tree = git.text("merge-tree", "--write-tree", onto, commit.sha).partition("\n")[0]
-        except GitRefusedError:
-            return None
         more = identity("bench-bisect", commit.committed_at_s)
         words = ("commit-tree", tree, "-p", onto, "-p", commit.sha, "-m", "A merge to be measured")
         try:
-            return git.bytes(*words, more=more).decode().strip(), tree
+            return self.revisions.git.bytes(*words, more=more).decode().strip()
         except GitRefusedError as error:
             raise InfraError(f"git commit-tree failed: {error}") from error
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Way:
+    """The commits of a branch, and the directory into which they are merged, empty: the root."""
+
+    commits: Sequence[Revision]
+    under: str = ""
+    subtree: Subtree | None = None

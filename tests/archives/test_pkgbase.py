@@ -1,10 +1,13 @@
 """Kernels of a pkgbase repository, which a web server has as pkg-repository(5) says."""
 
+import bz2
+import gzip
 import hashlib
 import io
 import json
+import lzma
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -21,7 +24,10 @@ from tests.fakes import web
 KERNEL = b"\x7fELF" + VERSION % SHAS[0][:12].encode() + bytes(5000)
 
 
-def package(files: dict[str, bytes]) -> bytes:
+Compress = Callable[[bytes], bytes]
+
+
+def package(files: dict[str, bytes], compress: Compress = zstandard.compress) -> bytes:
     """An archive as pkg-create(8) writes it."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w") as archive:
@@ -29,15 +35,21 @@ def package(files: dict[str, bytes]) -> bytes:
             info = tarfile.TarInfo(name)
             info.size = len(content)
             archive.addfile(info, io.BytesIO(content))
-    return zstandard.compress(out.getvalue())
+    return compress(out.getvalue())
 
 
-def publish(directory: Path, kernel: bytes, **stated: str) -> None:
+def publish(
+    directory: Path,
+    kernel: bytes,
+    *,
+    end: str = "pkg",
+    compress: Compress = zstandard.compress,
+    **stated: str,
+) -> None:
     """Make a repository of one kernel, beside another package."""
-    body = package(
-        {"+MANIFEST": b"{}", "/boot/kernel/kernel": kernel, "/boot/kernel/a.ko": b"\x7f"}
-    )
-    name = "FreeBSD-kernel-generic-15.snap20251129.pkg"
+    files = {"+MANIFEST": b"{}", "/boot/kernel/kernel": kernel, "/boot/kernel/a.ko": b"\x7f"}
+    body = package(files, compress)
+    name = f"FreeBSD-kernel-generic-15.snap20251129.{end}"
     (directory / name).write_bytes(body)
     listed = {
         "name": "FreeBSD-kernel-generic",
@@ -48,8 +60,8 @@ def publish(directory: Path, kernel: bytes, **stated: str) -> None:
     }
     others = {**listed, "name": "FreeBSD-kernel-generic-dbg", "path": "none.pkg"}
     lines = "\n".join(json.dumps(one) for one in (others, listed)).encode()
-    catalogue = package({"signature": b"", "packagesite.yaml": lines})
-    (directory / "packagesite.pkg").write_bytes(catalogue)
+    catalogue = package({"signature": b"", "packagesite.yaml": lines}, compress)
+    (directory / f"packagesite.{end}").write_bytes(catalogue)
 
 
 @pytest.fixture
@@ -75,6 +87,34 @@ def test_a_kernel_is_taken_under_its_commit_and_a_search_may_boot_it(
         assert archive.getnames() == ["boot/kernel/kernel", "boot/kernel/a.ko"]
     assert take_kernel(url, kernels).endswith("already")
     assert len(list(kernels.iterdir())) == 3
+
+
+@pytest.mark.parametrize(
+    ("end", "compress"),
+    [
+        ("pkg", lzma.compress),
+        ("tzst", zstandard.compress),
+        ("txz", lzma.compress),
+        ("tbz", bz2.compress),
+        ("tgz", gzip.compress),
+        ("tar", bytes),
+    ],
+)
+def test_a_repository_may_compress_its_packages_as_pkg_ever_did(
+    repository: tuple[str, Path], tmp_path: Path, end: str, compress: Compress
+) -> None:
+    url, directory = repository
+    for one in directory.iterdir():
+        one.unlink()
+    publish(directory, KERNEL, end=end, compress=compress)
+    assert take_kernel(url, tmp_path / "kernels").endswith("is the kernel of 15.snap20251129")
+
+
+def test_a_repository_that_cannot_be_read_is_told_to_who_named_it(tmp_path: Path) -> None:
+    (tmp_path / "packagesite.pkg").mkdir()
+    with pytest.raises(InfraError, match="cannot be read") as caught:
+        take_kernel(str(tmp_path), tmp_path / "kernels")
+    assert caught.value.hint == "see what answers at the repository's URL"
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,14 @@ from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.revision import CommitCount, Name, SvnNumber
 from buildbot_bench.core.variant import (
     KernelOption,
+    MergedCommit,
     PatchFile,
     Picked,
     Recipe,
     Review,
     Tunable,
     VariantSpec,
+    is_directory,
     parse_recipe,
     parse_variant,
     recipe,
@@ -143,7 +145,13 @@ def test_a_tunable_is_no_other_image():
 
 
 @given(
-    st.lists(st.sampled_from(["1" * 40, "2" * 40]), unique=True),
+    st.lists(
+        st.builds(
+            MergedCommit,
+            sha=st.sampled_from(["1" * 40, "2" * 40]),
+            under=st.text(max_size=40).filter(lambda name: not name or is_directory(name)),
+        )
+    ),
     st.lists(st.sampled_from([DIGEST, OTHER, "c" * 64]), unique=True),
     st.sets(options),
 )
@@ -158,9 +166,25 @@ def test_the_canonical_text_is_read_again(merged, digests, some):
 
 
 def test_foreign_text_is_no_recipe():
-    for foreign in ("patch:../../etc/passwd", "merge:--upload-pack=sh", "merge:main"):
+    for foreign in (
+        "patch:../../etc/passwd",
+        "merge:--upload-pack=sh",
+        "merge:main",
+        f"merge:{SHA}:",
+        f"merge:{SHA}:{'a' * 101}",
+        f"merge:{SHA}:a b",
+    ):
         with pytest.raises(UsageError):
             parse_recipe(f"{SHA}+{foreign}")
+
+
+def test_a_stored_recipe_of_a_merge_is_read_as_before():
+    assert parse_recipe(f"{SHA}+merge:{'1' * 40}").merged == (MergedCommit(sha="1" * 40),)
+
+
+@pytest.mark.parametrize("name", ["", "a" * 101, "\udc80", "x" * 40 + "\n" * 30])
+def test_a_directory_that_no_recipe_can_hold_is_none(name):
+    assert not is_directory(name)
 
 
 def test_options_are_lines_of_a_kernel_configuration():

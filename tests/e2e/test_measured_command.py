@@ -1,7 +1,7 @@
 """A farm measures a C project by a command: the commit that costs more is mailed, in its unit.
 
-Of a merge it is the commit inside. Another workload prints 300 values, of which a later commit
-slows 37: one more mail has them all.
+Of a merge it is the commit inside, of a vendor as well. Another workload prints 300 values, of
+which a later commit slows 37: one more mail has them all.
 
 All is real: master, builder, lab worker, git, make, a compiler, SMTP, and what counts instructions.
 """
@@ -32,6 +32,7 @@ _VERDICTS = "SELECT verdict FROM bench_judgement WHERE verdict IS NOT NULL"
 FIRST, CULPRIT, BEFORE, SLOWS_MANY, LAST = 700000, 700002, 700005, 700006, 700007
 VALUES, MANY = 300, 37
 UNIT = "instructions"
+VENDORS = "contrib/words"
 OF_KERNELS = re.compile(r"\b(boot(s|ed)?|kernels?|packets?)\b", re.IGNORECASE)
 MAKEFILE = """\
 all: bench
@@ -255,3 +256,38 @@ def test_the_commit_inside_a_merge_is_mailed_and_told(scene: Scene) -> None:
     outside = farm.bisect(*ends, "--first-parent")
     assert "Merge side" in outside.stdout
     assert "Inside the merge" not in outside.stdout
+
+
+def dropped(source: Path) -> tuple[str, str]:
+    """Have main import what a vendor makes, and merge its next commits into that directory.
+
+    The second of these costs more: the merge's hash and its.
+    """
+    tip = git(source, "rev-parse", "main")
+    few, many = "words\n" * 1000, "words\n" * 1300
+    (first,) = add_commits(
+        source, [Commit(files={"words.txt": few, "NEWS": "1\n"})], branch="vendor"
+    )
+    makefile = MAKEFILE.replace(" words.txt", f" {VENDORS}/words.txt")
+    imported = {f"{VENDORS}/words.txt": few, f"{VENDORS}/NEWS": "1\n", "Makefile": makefile}
+    changes: tuple[dict[str, str], ...] = ({"NEWS": "2\n"}, {"words.txt": many}, {"new": "1\n"})
+    commits = [Commit(files=files, subject=f"words {n}") for n, files in enumerate(changes, 1)]
+    _, culprit, last = add_commits(source, commits, branch="vendor")
+    drop = {f"{VENDORS}/{name}": text for files in changes for name, text in files.items()}
+    merges = [
+        Commit(files=imported, subject="Import words", merged=first),
+        Commit(files=drop, subject="Merge words", merged=last),
+    ]
+    _, merge = add_commits(source, merges, branch="drop", on=tip)
+    git(source, "update-ref", "refs/heads/main", merge)
+    return merge, culprit
+
+
+def test_a_vendors_commit_is_built_in_its_directory_and_mailed(scene: Scene) -> None:
+    farm = scene.farm
+    merge, culprit = dropped(farm.source)
+    mail = scene.inbox.wait_for(farm, f"inside it {culprit[:10]}", PATIENCE_S)
+    assert f"({merge[:10]}), inside it {culprit[:10]}: count +" in str(mail["Subject"])
+    assert f'Inside this merge it is commit {culprit[:10]} "words 2".' in flowing(mail)
+    inside = f"SELECT state FROM bench_image WHERE variant LIKE '%+merge:{culprit}:{VENDORS}'"
+    assert {row["state"] for row in farm.rows(inside)} == {"built"}

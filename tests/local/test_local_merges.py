@@ -20,7 +20,17 @@ from tests.fakes import reports
 from tests.fakes.local_bench import ReadMeasurer, SilentWatcher
 from tests.fakes.reports import history
 from tests.gitrepo import git
-from tests.merging import SLOW, Project, one_merge
+from tests.merging import (
+    FAST,
+    SLOW,
+    ZLIB,
+    Project,
+    deflate,
+    import_zlib,
+    one_merge,
+    zlib_clash,
+    zlib_drop,
+)
 
 
 @pytest.fixture
@@ -197,6 +207,109 @@ def test_the_forecast_covers_the_merges(project, repository, search, bench_for, 
     said = expected_inside(tuple(sizes.values()), known.between.n, known.costs, known.policy)
     assert said.startswith("1 of 5 commits merge others: inside such a one, of 5 commits at most")
     assert expected_inside((), known.between.n, known.costs, known.policy) == ""
+
+
+OF_ZLIB = f"cp {ZLIB}/level level && test ! -e deflate.c -a ! -e inflate.c"
+
+
+def brought_by(repository, name="main"):
+    revisions = Revisions(git=repository.git)
+    before, merge = revisions.between(f"{name}~1", name).revisions
+    return Merges(revisions=revisions).brought(before, merge, shown=(before, merge))
+
+
+def test_a_vendors_commits_are_merged_into_the_directory_that_its_files_have(
+    project, search, repository
+):
+    import_zlib(project)
+    git(project.path, "tag", "imported")
+    zlib_drop(project)
+    brought = brought_by(repository)
+    assert [one.subject for one in brought.shown.revisions[1:]] == ["zlib 1", "zlib 2", "zlib 3"]
+    assert set(brought.under.values()) == {ZLIB}
+    assert brought.built.new.sha == git(project.path, "rev-parse", "main")
+    for made, sha in zip(brought.built.revisions[1:], ("vendor~2", "vendor~1"), strict=False):
+        git(project.path, "checkout", "--quiet", "main~1")
+        git(project.path, "merge", "--quiet", "--no-ff", f"-Xsubtree={ZLIB}", "-m", "M", sha)
+        assert git(project.path, "rev-parse", "HEAD^{tree}") == git(
+            project.path, "rev-parse", f"{made.sha}^{{tree}}"
+        )
+    git(project.path, "checkout", "--quiet", "main")
+    report, _ = search("imported", build=OF_ZLIB)
+    assert report.headline.new.subject == "zlib 2"
+    assert "its tree is not the one" not in said_of_merges(report)
+
+
+def test_a_vendors_commits_that_conflict_are_left_out_and_never_built_as_they_stand(
+    project, search, repository
+):
+    import_zlib(project)
+    git(project.path, "tag", "imported")
+    zlib_clash(project)
+    brought = brought_by(repository)
+    assert brought.conflicts == {1, 2}
+    assert brought.built.new.sha == git(project.path, "rev-parse", "main")
+    report, _ = search("imported", build=OF_ZLIB)
+    subjects = [one.subject for one in report.headline.suspects]
+    assert subjects == ["zlib clashes", "zlib slow", "zlib gives way"]
+    assert "One of 3 commits" in said_of_merges(report)
+    assert "without a conflict" in report_text(report)
+
+
+def test_a_vendors_merge_that_was_changed_by_hand_is_told(project, search):
+    import_zlib(project)
+    git(project.path, "tag", "imported")
+    zlib_drop(project, **{f"{ZLIB}/config.h": "made anew\n"})
+    report, _ = search("imported", build=OF_ZLIB)
+    assert report.headline.new.subject == "zlib 2"
+    told = said_of_merges(report)
+    assert "its tree is not the one that git makes of its parents" in told
+
+
+def test_a_vendors_merge_that_is_itself_to_blame_claims_no_more_than_was_measured(project, search):
+    import_zlib(project)
+    git(project.path, "tag", "imported")
+    git(project.path, "checkout", "--quiet", "vendor")
+    project.several("zlib", 3)
+    git(project.path, "checkout", "--quiet", "main")
+    project.merge("vendor", under=ZLIB, **{f"{ZLIB}/level": SLOW})
+    report, _ = search("imported", build=OF_ZLIB)
+    assert report.headline.new.subject == "Merge vendor"
+    assert "alone, and its tree is not the one that git makes" in said_of_merges(report)
+
+
+def test_a_squashed_drop_is_one_commit(project, search):
+    import_zlib(project)
+    git(project.path, "tag", "imported")
+    git(project.path, "checkout", "--quiet", "vendor")
+    project.commit("Squashed changes", level=SLOW, **{"inflate.c": "new\n"})
+    project.merge("vendor", under=ZLIB)
+    report, _ = search("imported", build=OF_ZLIB)
+    assert report.headline.new.subject == "Squashed changes"
+
+
+def test_a_first_import_is_one_commit(project, search, repository):
+    import_zlib(project)
+    assert brought_by(repository, "main~1") is None
+
+
+def test_a_branch_from_before_a_move_is_merged_as_git_does(project, repository):
+    """Its files lie in a directory of main now, which alone gives another tree."""
+    project.commit("lib first", **{"lib.c": deflate(), "more.c": "more\n", "level": FAST})
+    git(project.path, "branch", "old")
+    (project.path / "src").mkdir()
+    names = git(project.path, "ls-files").split()
+    git(project.path, "mv", *(name for name in names if name != "settings"), "src")
+    project.commit("moved")
+    project.branch("side", "old")
+    project.commit("side 1", **{"lib.c": deflate(line_3="theirs")})
+    project.commit("side 2", settings="of the side\n")
+    git(project.path, "rm", "--quiet", "side-1", "side-2")
+    git(project.path, "commit", "--quiet", "--message", "side 3")
+    project.merge("side")
+    brought = brought_by(repository)
+    assert brought.under == {}
+    assert brought.built.new.sha == git(project.path, "rev-parse", "main")
 
 
 def test_a_merge_below_min_effect_is_not_called_slow_by_itself():

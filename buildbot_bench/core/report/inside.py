@@ -24,7 +24,9 @@ from buildbot_bench.core.revision import Revision, RevisionRange
 from buildbot_bench.core.search import Costs, SearchPolicy, forecast
 
 _SUBJECT_COLUMNS = 60
-_ITSELF = "It is the merge itself: neither of its parents is {} alone."
+_UNDECIDED = frozenset({ReportKind.INCONCLUSIVE, ReportKind.SLOPE})
+_ITSELF = "It is the merge itself: neither of its parents is {} alone{}."
+_BY_HAND = "its tree is not the one that git makes of its parents"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,17 +44,27 @@ class Inside:
     why: str = ""
 
     @property
+    def is_by_hand(self) -> bool:
+        """Whether the merge has another tree than git makes of its parents."""
+        return self.shown.new.sha == self.merge.sha
+
+    @property
     def is_merge_alone(self) -> bool:
         """Whether nothing that the merge brought changes anything before the merge does."""
-        return self.shown.n == 1 and self.shown.new.sha == self.merge.sha
+        return self.shown.n == 1 and self.is_by_hand
+
+    @property
+    def suspects(self) -> tuple[Revision, ...]:
+        """The commits inside the merge that may be the culprit; none where it is the merge."""
+        if self.report is None or self.report.headline is None:
+            return ()
+        suspects = self.report.headline.suspects
+        return () if [one.sha for one in suspects] == [self.merge.sha] else suspects
 
     @property
     def culprit(self) -> Revision | None:
-        """The last suspect inside the merge, None where it is the merge itself or not known."""
-        if self.report is None or self.report.headline is None:
-            return None
-        suspect = self.report.headline.suspects[-1]
-        return None if suspect.sha == self.merge.sha else suspect
+        """The one suspect inside the merge, None where it is the merge itself or not known."""
+        return self.suspects[0] if len(self.suspects) == 1 else None
 
 
 def expected_inside(
@@ -105,22 +117,19 @@ def section_of(report: Report, inside: Inside) -> AddedSection:
     lines = [what_changed(step, report.setting) for step in of]
     subject = shorten(merge.subject, _SUBJECT_COLUMNS)
     lines.append(f'{named(merge)} "{subject}" is a merge of {count(inside.shown.n, "commit")}.')
-    match inside:
-        case (
-            Inside(culprit=Revision(), report=Report() as deeper)
-            | Inside(report=Report(kind=ReportKind.INCONCLUSIVE) as deeper)
-        ):
-            lines.append(f"Inside it: {deeper.summary[0]} {_how(inside)}")
-        case Inside(report=Report(kind=ReportKind.NOT_REPRODUCED)) if _is_below(report, of):
+    match inside.report:
+        case None if inside.why:
+            lines.append(f"Inside it nothing could be measured: {inside.why}.")
+        case Report(kind=ReportKind.NOT_REPRODUCED) if _is_below(report, of):
             lines.append(
                 f"Inside it nothing reaches {threshold(report.setting.min_effect)}, as the merge "
                 "does not: a smaller --min-effect finds the commit."
             )
-        case Inside(why=why) if why:
-            lines.append(f"Inside it nothing could be measured: {why}.")
+        case Report(kind=kind) as deeper if inside.suspects or kind in _UNDECIDED:
+            lines.append(f"Inside it: {deeper.summary[0]} {_how(inside)}")
         case _:
             worse = "slow" if any(step.regression for step in of) else "fast"
-            lines.append(_ITSELF.format(worse))
+            lines.append(_ITSELF.format(worse, f", and {_BY_HAND}" if inside.is_by_hand else ""))
     return AddedSection(title=f"Inside the merge {merge.label}", lines=tuple(lines))
 
 
@@ -131,7 +140,8 @@ def _is_below(report: Report, steps: Sequence[StepReport]) -> bool:
 
 def _how(inside: Inside) -> str:
     if inside.onto is not None:
-        return f"Each commit was measured merged with {named(inside.onto)}."
+        told = f"Each commit was measured merged with {named(inside.onto)}."
+        return f"{told} The merge had more done to it: {_BY_HAND}." if inside.is_by_hand else told
     return (
         "Not all commits of the branch merge without a conflict: each was measured as it stands, "
         f"from {named(inside.shown.old)}, where the branch left."

@@ -134,7 +134,7 @@ class Searching:
         """
         answers = *search.answers, answer
         spans = await self._farm.git(spans_of, self._farm, search, answers)
-        if len(spans) == len(answers) and not spans[-1].is_merge_alone:
+        if len(spans) == len(answers) and not spans[-1].inside.is_merge_alone:
             await self._farm.store.change(search, inside=Answers(found=answers))
             self._farm.wake()
             return

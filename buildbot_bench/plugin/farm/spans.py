@@ -5,11 +5,12 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
+from buildbot_bench.core.report.inside import Inside
 from buildbot_bench.core.revision import Revision, RevisionRange
 from buildbot_bench.core.search import Answer, Step
-from buildbot_bench.core.variant import Recipe
+from buildbot_bench.core.variant import MergedCommit, Recipe
 from buildbot_bench.local.git import Git
-from buildbot_bench.local.merges import Merges
+from buildbot_bench.local.merges import Brought, Merges
 from buildbot_bench.local.revisions import Revisions
 
 # To merge each commit of a large branch takes git seconds; a search asks in every cycle.
@@ -30,11 +31,15 @@ class Built:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MergeSpan:
-    """What a `merge` brought, counted from 0: each commit merged with `onto`, or as it stands."""
+    """What a `merge` brought, counted from 0: each commit merged with `onto`, or as it stands.
+
+    Those at the positions `conflicts` cannot be built.
+    """
 
     merge: Revision
     commits: tuple[Built, ...]
     onto: Revision | None
+    conflicts: frozenset[int]
 
     @property
     def shown(self) -> RevisionRange:
@@ -42,9 +47,9 @@ class MergeSpan:
         return RevisionRange(revisions=tuple(one.shown for one in self.commits))
 
     @property
-    def is_merge_alone(self) -> bool:
-        """Whether nothing that the merge brought changes anything before the merge does."""
-        return len(self.commits) <= 2 and self.commits[-1].shown.sha == self.merge.sha
+    def inside(self) -> Inside:
+        """The merge as a report tells of it, before anything is known."""
+        return Inside(merge=self.merge, shown=self.shown, onto=self.onto)
 
 
 def spans_inside(
@@ -96,27 +101,29 @@ def _inside(mirror: Path, before: Built, merge: Built) -> MergeSpan | None:
     if brought is None:
         return None
     known = {one.made.sha: one.recipe for one in (before, merge)}
-    pairs = zip(brought.shown.revisions, brought.built.revisions, strict=True)
+    pairs = enumerate(zip(brought.shown.revisions, brought.built.revisions, strict=True))
     return MergeSpan(
         merge=merge.shown,
         onto=brought.onto,
+        conflicts=brought.conflicts,
         commits=tuple(
             Built(
                 shown=shown,
                 made=made,
-                recipe=_recipe(made.sha, revisions, known)
-                if brought.onto
+                recipe=_recipe(made.sha, revisions, brought, known)
+                if brought.onto and at not in brought.conflicts
                 else Recipe(sha=made.sha),
             )
-            for shown, made in pairs
+            for at, (shown, made) in pairs
         ),
     )
 
 
-def _recipe(sha: str, revisions: Revisions, known: dict[str, Recipe]) -> Recipe:
+def _recipe(sha: str, revisions: Revisions, brought: Brought, known: dict[str, Recipe]) -> Recipe:
     """How a builder makes what git made here: of its first parent, merged with the second."""
     if sha not in known:
         onto, other = revisions.parents(sha)
-        base = _recipe(onto, revisions, known)
-        known[sha] = replace(base, merged=(*base.merged, other))
+        base = _recipe(onto, revisions, brought, known)
+        merged = MergedCommit(sha=other, under=brought.under.get(other, ""))
+        known[sha] = replace(base, merged=(*base.merged, merged))
     return known[sha]

@@ -190,7 +190,13 @@ async def gather_inside(farm: Farm, search: SearchRow, span: MergeSpan) -> Searc
     ]
     samples.sort(key=lambda sample: (sample.position, sample.image))
     inputs = await _inputs(farm, search, span.shown, images, samples)
-    return replace(inputs, recipes=recipes)
+    known = inputs.evidence
+    evidence = replace(known, untestable=known.untestable | span.conflicts)
+    inputs = replace(inputs, evidence=evidence, recipes=recipes)
+    if not any(one.under for recipe in recipes for one in recipe.merged):
+        return inputs
+    # What a vendor's commit touches is called otherwise than what a kernel is built from.
+    return replace(inputs, prior=None, policy=replace(inputs.policy, weights=None))
 
 
 async def gather_span(farm: Farm, search: NewSearch, span: RevisionRange) -> SearchInputs:

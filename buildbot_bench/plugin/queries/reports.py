@@ -99,7 +99,7 @@ async def _insides(farm: Farm, search: SearchRow, setting: Setting) -> list[Insi
     for span, answer in zip_longest(spans, search.answers[1:]):
         if span is None:
             break
-        inside = Inside(merge=span.merge, shown=span.shown, onto=span.onto)
+        inside = span.inside
         match answer:
             case None:
                 pass

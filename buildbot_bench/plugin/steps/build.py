@@ -105,21 +105,25 @@ class Merge(ShellStep):
     async def run(self) -> int:
         """Merge them in order; one that conflicts here makes the image untestable."""
         image = await image_of(self)
-        shas = parse_recipe(image.variant).merged
-        if not shas:
+        merged = parse_recipe(image.variant).merged
+        if not merged:
             return SKIPPED
-        for sha in shas:
-            if await self._git("cat-file", "-e", f"{sha}^{{commit}}") != 0:
+        for one in merged:
+            if not await self._has(one.sha):
                 await self._git("fetch", "--quiet", "--force", "origin")
-        for sha in shas:
-            status = await self._git(
-                "merge", "--quiet", "--no-ff", "--no-verify", "-m", "merged", sha
-            )
-            if status == 1 and await self._git("cat-file", "-e", f"{sha}^{{commit}}") == 0:
-                return await untestable(self, image, f"{sha[:12]} does not merge on this builder")
+        for one in merged:
+            into = [f"-Xsubtree={one.under}"] if one.under else []
+            words = ("--quiet", "--no-ff", "--no-verify", "-m", "merged", *into, one.sha)
+            status = await self._git("merge", *words)
+            if status == 1 and await self._has(one.sha):
+                why = f"{one.sha[:12]} does not merge on this builder"
+                return await untestable(self, image, why)
             if status != 0:
                 return EXCEPTION
         return SUCCESS
+
+    async def _has(self, sha: str) -> bool:
+        return await self._git("cat-file", "-e", f"{sha}^{{commit}}") == 0
 
     async def _git(self, *words: str) -> int | None:
         """How a git ended; None when the build was stopped."""

@@ -5,44 +5,47 @@ from collections.abc import Callable
 import pytest
 
 from buildbot_bench.api.requests import SearchQuestion
+from buildbot_bench.core.read_files import ReadFiles, pack_read_files
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.core.variant import Recipe, parse_recipe
 from buildbot_bench.plugin.broker.searching import Searching
 from buildbot_bench.plugin.db.finding_rows import Answers
 from buildbot_bench.plugin.farm import spans
-from buildbot_bench.plugin.queries.evidence import spans_of
+from buildbot_bench.plugin.queries.evidence import gather_innermost, spans_of
 from buildbot_bench.plugin.queries.reports import report_of
 from buildbot_bench.plugin.queries.searches import SearchViews
 from buildbot_bench.plugin.requests.search_requests import SearchRequests
 from buildbot_bench.render.text import report_text
 from tests.fakes.past import Past, boots
 from tests.gitrepo import git
-from tests.merging import SLOW, Project
+from tests.merging import SLOW, ZLIB, Project, import_zlib, zlib_clash, zlib_drop
 
 
 def tree_of(project: Project, recipe: Recipe) -> str:
     """What a builder makes of a recipe."""
-    tip = recipe.sha
-    for other in recipe.merged:
-        tree = git(project.path, "merge-tree", "--write-tree", tip, other)
-        tip = git(project.path, "commit-tree", tree, "-p", tip, "-p", other, "-m", "merged")
-    return tip
+    git(project.path, "checkout", "--quiet", recipe.sha)
+    for one in recipe.merged:
+        into = [f"-Xsubtree={one.under}"] if one.under else []
+        git(project.path, "merge", "--quiet", "--no-ff", "-m", "merged", *into, one.sha)
+    return git(project.path, "rev-parse", "HEAD")
 
 
 class World:
-    """A farm that watches a project; kernels forward as the file `level` of their tree says."""
+    """A farm that watches a project; kernels forward as a file of their tree says, `level`."""
 
     def __init__(self, farm, project: Project) -> None:
         self.farm, self.project = farm, project
         self.booted: list[Recipe] = []
+        self.level = "level"
         self.broken: Callable[[Recipe], bool] = lambda _: False
 
-    async def begun(self, **columns):
-        """A search of the whole main branch."""
+    async def begun(self, *, first="", **columns):
+        """A search of the whole main branch, or from a commit of it on."""
         self.farm.history.fetch()
-        log = git(self.project.path, "rev-list", "--first-parent", "--reverse", "main")
-        self.past = Past(self.farm, dict(enumerate(log.split(), start=1)))
-        return await self.past.search(1, len(self.past.shas), **columns)
+        log = git(self.project.path, "rev-list", "--first-parent", "--reverse", "main").split()
+        self.past = Past(self.farm, dict(enumerate(log, start=1)))
+        old = log.index(git(self.project.path, "rev-parse", first)) + 1 if first else 1
+        return await self.past.search(old, len(log), **columns)
 
     async def searched(self, **columns):
         """The same search when it has ended."""
@@ -71,15 +74,17 @@ class World:
             await self.farm.store.change(image, state="untestable", reason="panic")
             await self.farm.store.change(probe, state="done", **failed)
             return
-        level = float(git(self.project.path, "show", f"{tree_of(self.project, recipe)}:level"))
+        where = f"{tree_of(self.project, recipe)}:{self.level}"
+        level = float(git(self.project.path, "show", where))
         for ordinal, value in enumerate(boots(1000 * level, probe.iterations, series=probe.id)):
             await self.past.add(probe, ordinal, value)
         await self.farm.store.change(probe, state="done", ended_at=self.farm.now())
 
     async def told(self, **columns) -> tuple[list[str | None], str]:
-        """The culprits inside merges that a search came to, by subject, and its report."""
+        """The culprits inside merges, by subject, and the report, in one line."""
         report = await report_of(self.farm, await self.searched(**columns))
-        return [one.culprit and one.culprit.subject for one in report.inside], report_text(report)
+        text = " ".join(report_text(report).split())
+        return [one.culprit and one.culprit.subject for one in report.inside], text
 
 
 @pytest.fixture
@@ -205,7 +210,7 @@ async def test_the_second_branch_of_a_merge_is_merged_with_the_first(world, proj
     git(project.path, "merge", "--quiet", "--no-ff", "-m", "Merge both", "one", "two")
     (span,) = await inside_of(world)
     first, last, other, _ = git(project.path, "rev-parse", "one~1", "one", "two~1", "two").split()
-    recipes = [one.recipe.merged for one in span.commits]
+    recipes = [tuple(other.sha for other in one.recipe.merged) for one in span.commits]
     assert recipes == [(), (first,), (last,), (last, other), ()]
 
 
@@ -217,6 +222,42 @@ async def test_a_branch_of_another_history_has_no_inside(world, project):
     merge = ("merge", "--quiet", "-s", "ours", "--allow-unrelated-histories", "-m", "M", "alien")
     git(project.path, *merge)
     assert await inside_of(world) == []
+
+
+async def test_a_vendors_commit_is_named_and_built_in_its_directory(world, project):
+    import_zlib(project)
+    zlib_drop(project)
+    world.level = f"{ZLIB}/level"
+    inside, text = await world.told(first="main~2")
+    assert inside == ["zlib 2"]
+    assert "Inside this merge it is commit" in text
+    merged = {other for one in world.booted for other in one.merged}
+    assert {one.under for one in merged} == {ZLIB}
+    side = git(project.path, "rev-list", "vendor").split()
+    assert not {one.sha for one in world.booted} & {*side}
+
+
+async def test_the_names_of_a_vendors_files_weigh_no_commit(world, project):
+    import_zlib(project)
+    zlib_drop(project)
+    search = await world.begun(first="main~2", inside=Answers(found=(MERGE,)))
+    read = pack_read_files(ReadFiles(names=frozenset({f"{ZLIB}/deflate.c"})))
+    await world.past.image(1, read_files=await world.farm.store.keep_read_files(read))
+    inputs = await gather_innermost(world.farm, search)
+    assert inputs.range.n == 3
+    assert (inputs.prior, inputs.policy.weights) == (None, None)
+
+
+async def test_of_several_commits_that_do_not_merge_none_is_called_the_culprit(world, project):
+    import_zlib(project)
+    zlib_clash(project)
+    world.level = f"{ZLIB}/level"
+    inside, text = await world.told(first="main~1")
+    assert inside == [None]
+    assert "One of 3 commits" in text
+    assert "Inside this merge it is" not in text
+    side = git(project.path, "rev-list", "vendor").split()
+    assert not {one.sha for one in world.booted} & {*side}
 
 
 async def test_a_search_that_is_cancelled_inside_a_merge_ends(world, project):

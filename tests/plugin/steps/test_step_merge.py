@@ -2,7 +2,7 @@
 
 from buildbot.process.results import EXCEPTION, FAILURE, SKIPPED, SUCCESS
 
-from buildbot_bench.core.variant import Recipe
+from buildbot_bench.core.variant import MergedCommit, Recipe
 from buildbot_bench.local.git import identity
 from buildbot_bench.plugin.steps.build import Merge
 from tests.fakes.stepcase import ExpectShell, StepCase
@@ -13,9 +13,12 @@ FETCH = ("fetch", "--quiet", "--force", "origin")
 
 
 class TestMerge(StepCase):
-    async def merged(self, outcome: int, *commands: tuple[tuple[str, ...], int], merged=(ONE, TWO)):
+    async def merged(
+        self, outcome: int, *commands: tuple[tuple[str, ...], int], merged=(ONE, TWO), under=""
+    ):
         """The image of r4, merged with others, after these gits and how each ended."""
-        recipe = Recipe(sha=self.past.shas[4], merged=merged)
+        others = tuple(MergedCommit(sha=sha, under=under) for sha in merged)
+        recipe = Recipe(sha=self.past.shas[4], merged=others)
         image = await self.farm.store.ensure_image(
             sha=recipe.sha, variant=recipe.text, ordinal=0, position=4, label="side", now=1.0
         )
@@ -41,6 +44,13 @@ class TestMerge(StepCase):
         there = ((*THERE, f"{ONE}^{{commit}}"), 0), ((*THERE, f"{TWO}^{{commit}}"), 1)
         merges = [(_merge(sha), 0) for sha in (ONE, TWO)]
         assert (await self.merged(SUCCESS, *there, (FETCH, 0), *merges)).state == "wanted"
+
+    async def test_a_vendors_commit_is_merged_into_its_directory(self):
+        there = ((*THERE, f"{ONE}^{{commit}}"), 0)
+        *words, sha = _merge(ONE)
+        merge = (*words, "-Xsubtree=contrib/c++", sha)
+        commands = there, (merge, 0)
+        await self.merged(SUCCESS, *commands, merged=(ONE,), under="contrib/c++")
 
     async def test_one_that_conflicts_makes_the_image_untestable(self):
         there = ((*THERE, f"{ONE}^{{commit}}"), 0)
