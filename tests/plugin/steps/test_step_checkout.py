@@ -5,7 +5,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from buildbot.process.results import EXCEPTION, RETRY, SUCCESS
+from buildbot.process.results import EXCEPTION, SUCCESS
 
 from buildbot_bench.plugin.buildbot_fixes.poller import GIT_CONFIG
 from buildbot_bench.plugin.steps.build import (
@@ -54,8 +54,8 @@ class TestCheckoutFromMirror(StepCase):
         )
         assert (image.state, image.reason) == ("building", "git fetch failed: timeout")
 
-    async def test_a_master_that_shuts_down_has_the_build_run_again(self):
-        image = await self.checked_out(RETRY, exit_code=-1, stopped=SHUTDOWN)
+    async def test_a_master_that_shuts_down_says_nothing_of_the_revision(self):
+        image = await self.checked_out(EXCEPTION, exit_code=-1, stopped=SHUTDOWN)
         assert (image.state, image.reason) == ("building", None)
 
 

@@ -1,11 +1,11 @@
 """A `run:` step: what its failure says of the revision, and what only of the machine."""
 
 import pytest
-from buildbot.process.results import EXCEPTION, FAILURE, RETRY, SUCCESS
+from buildbot.process.results import EXCEPTION, FAILURE, SUCCESS
 
 from buildbot_bench.plugin.steps.build import Compile, Symptoms
 from buildbot_bench.workflow.jobs import SandboxSettings
-from tests.fakes.stepcase import SHUTDOWN, ExpectShell, StepCase
+from tests.fakes.stepcase import ExpectShell, StepCase
 
 CLANG = """\
 cc -c em.c
@@ -163,10 +163,6 @@ class TestCompile(StepCase):
         unknown = "make: *** No rule to make target 'kernel'.  Stop.\n"
         image = await self.compiled(EXCEPTION, exit_code=2, stderr=unknown)
         assert (image.state, image.reason) == ("building", unknown.strip())
-
-    async def test_a_master_that_shuts_down_has_the_build_run_again(self):
-        image = await self.compiled(RETRY, stopped=SHUTDOWN, exit_code=1, stderr=CLANG)
-        assert (image.state, image.reason) == ("building", None)
 
     async def test_a_person_who_stops_the_build_says_nothing_of_the_revision(self):
         image = await self.compiled(EXCEPTION, stopped="by ann", exit_code=1, stderr=CLANG)

@@ -182,7 +182,7 @@ class TestMeasure(StepCase):
     async def test_a_master_that_shuts_down_keeps_what_came_and_attaches_again_later(self):
         self.expect_test_result_sets([("forwarding", "performance", "pps")])
         self.expect_test_results([(1000, "1000000.0", "forwarding", None, 0, None)])
-        probe = await self.run_job(RETRY, STARTED, measured(0), exit_code=-1, stopped=SHUTDOWN)
+        probe = await self.run_job(EXCEPTION, STARTED, measured(0), exit_code=-1, stopped=SHUTDOWN)
         assert (probe.state, probe.failure, probe.token) == ("issued", None, "job")
         assert await self.values(probe) == [1e6]
 

@@ -1,7 +1,7 @@
 """A variant's patches on a builder: applied in their order, by git, or told to be unfit."""
 
 from buildbot.process.remotetransfer import StringFileReader
-from buildbot.process.results import EXCEPTION, FAILURE, RETRY, SKIPPED, SUCCESS
+from buildbot.process.results import EXCEPTION, FAILURE, SKIPPED, SUCCESS
 
 from buildbot_bench.plugin.artefacts.place import BLOCK_BYTES
 from buildbot_bench.plugin.steps.build import Patch
@@ -76,7 +76,7 @@ class TestPatch(StepCase):
         assert (await self.patched(EXCEPTION, FIRST, last=128, stderr=fatal)).state == "wanted"
 
     async def test_a_master_that_is_shut_down_applies_it_again_later(self):
-        image = await self.patched(RETRY, FIRST, last=-1, stopped=SHUTDOWN)
+        image = await self.patched(EXCEPTION, FIRST, last=-1, stopped=SHUTDOWN)
         assert image.state == "wanted"
 
     async def test_a_patch_that_nobody_kept_is_told(self):

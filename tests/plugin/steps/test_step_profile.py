@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from buildbot.process.results import EXCEPTION, FAILURE, RETRY, SKIPPED, SUCCESS
+from buildbot.process.results import EXCEPTION, FAILURE, SKIPPED, SUCCESS
 
 from buildbot_bench.core.wire import (
     Failed,
@@ -117,7 +117,7 @@ class TestProfile(StepCase):
         assert "is not set up for captures" in row.failure
 
     async def test_a_master_that_goes_down_leaves_its_request_open(self):
-        row = await self.run_job(RETRY, PHASE, stopped=SHUTDOWN)
+        row = await self.run_job(EXCEPTION, PHASE, stopped=SHUTDOWN)
         assert row.state == "issued"
 
     async def test_what_is_there_already_is_not_run(self):

@@ -4,7 +4,7 @@ import hashlib
 from dataclasses import replace
 
 from buildbot.process.remotetransfer import FileReader, FileWriter
-from buildbot.process.results import EXCEPTION, FAILURE, RETRY, SKIPPED, SUCCESS
+from buildbot.process.results import EXCEPTION, FAILURE, SKIPPED, SUCCESS
 from twisted.spread import pb
 
 from buildbot_bench.core.limits import KERNEL_ARCHIVE, KIB
@@ -13,7 +13,6 @@ from buildbot_bench.plugin.artefacts.place import BLOCK_BYTES
 from buildbot_bench.plugin.steps.transfer import Fetch, KeepReadFiles, Upload
 from tests.core.elf_files import CODE, DATA, WRITE, Part, elf
 from tests.fakes.stepcase import (
-    SHUTDOWN,
     ExpectDownloadFile,
     ExpectRemoteRef,
     ExpectShell,
@@ -131,10 +130,6 @@ class TestUpload(StepCase):
         image = await self.uploaded(FAILURE, exit_code=1, stopped="by ann")
         assert (image.state, image.reason) == ("building", None)
 
-    async def test_a_master_that_shuts_down_has_the_build_run_again(self):
-        image = await self.uploaded(RETRY, exit_code=1, stopped=SHUTDOWN)
-        assert image.state == "building"
-
     async def test_nothing_of_an_upload_stays_behind(self):
         await self.uploaded(SUCCESS)
         assert list((self.there / "artefacts" / "incoming").iterdir()) == []
@@ -144,7 +139,7 @@ LIST = pack_read_files(ReadFiles(names=frozenset({"sys/net/if.c"})))
 
 
 class TestKeepReadFiles(StepCase):
-    async def kept(self, outcome: int, *, content: bytes | None = LIST, stopped=None, exit_code=0):
+    async def kept(self, outcome: int, *, content: bytes | None = LIST, exit_code=0):
         """Keep the list beside r4's kernel, which an earlier build left another; its image."""
         image = await self.past.image(4, state="building", read_files="f" * 64, built_by="x")
         self.prepare(KeepReadFiles(path="obj/kernel", job="the job"), image=image.id)
@@ -160,7 +155,6 @@ class TestKeepReadFiles(StepCase):
                 keepstamp=False,
                 writer=ExpectRemoteRef(FileWriter),
             )
-            upload.behavior(self.stop_build(stopped))
             if exit_code == 0:
                 upload.upload_string(content)
             look = look_for_links("./obj/kernel.read-files", "./obj").exit(0)
@@ -197,9 +191,6 @@ class TestKeepReadFiles(StepCase):
 
     async def test_a_list_that_does_not_come_is_as_none(self):
         assert (await self.kept(FAILURE, exit_code=1)).read_files is None
-
-    async def test_a_master_that_shuts_down_has_the_build_run_again(self):
-        await self.kept(RETRY, exit_code=1, stopped=SHUTDOWN)
 
 
 class TestFetch(StepCase):
@@ -253,13 +244,6 @@ class TestFetch(StepCase):
             self.stat().stat_file(size=len(KERNEL) - 1).exit(0), self.download().exit(0)
         )
         self.expect_outcome(SUCCESS)
-        await self.run_step()
-
-    async def test_a_master_that_shuts_down_has_the_build_run_again(self):
-        await self.about_r4()
-        download = self.download().behavior(self.stop_build(SHUTDOWN))
-        self.expect_commands(self.stat().exit(1), download.exit(1))
-        self.expect_outcome(RETRY)
         await self.run_step()
 
     async def test_a_build_that_somebody_forced_says_whom_to_ask_instead(self):
