@@ -124,9 +124,14 @@ def _where(kind: type, values: Mapping[str, Any]) -> sa.Select[Any]:
 
 def insert_unless_known(conn: sa.Connection, table: sa.Table, values: Mapping[str, Any]) -> bool:
     """Add a row unless one of the table's unique keys is taken; say whether it was added."""
-    dialect = postgresql if conn.dialect.name == "postgresql" else sqlite
-    insert = dialect.insert(table).values(**values).on_conflict_do_nothing()
+    insert = insert_unknown(conn, table).values(**values)
     return conn.execute(insert.returning(table.c.id)).first() is not None
+
+
+def insert_unknown(conn: sa.Connection, table: sa.Table) -> postgresql.Insert | sqlite.Insert:
+    """Return the statement that adds rows, but for those of which a unique key is taken."""
+    dialect = postgresql if conn.dialect.name == "postgresql" else sqlite
+    return dialect.insert(table).on_conflict_do_nothing()
 
 
 def ensure(
@@ -155,6 +160,13 @@ def values_of(new: Any) -> dict[str, Any]:
 def change(conn: sa.Connection, row: VersionedRow, /, **columns: Any) -> VersionedRow | None:
     """Change a row if it is still the one that was seen; None when another was quicker."""
     return by_id(type(row))(conn, row.id) if swapped(conn, row, columns) else None
+
+
+def change_all(
+    conn: sa.Connection, changes: Sequence[tuple[VersionedRow, Mapping[str, Any]]]
+) -> list[VersionedRow | None]:
+    """Change several rows, each as `change` does."""
+    return [change(conn, row, **columns) for row, columns in changes]
 
 
 def swapped(conn: sa.Connection, row: Versioned, columns: Mapping[str, Any]) -> bool:
