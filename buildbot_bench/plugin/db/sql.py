@@ -162,13 +162,6 @@ def change(conn: sa.Connection, row: VersionedRow, /, **columns: Any) -> Version
     return by_id(type(row))(conn, row.id) if swapped(conn, row, columns) else None
 
 
-def change_all(
-    conn: sa.Connection, changes: Sequence[tuple[VersionedRow, Mapping[str, Any]]]
-) -> list[VersionedRow | None]:
-    """Change several rows, each as `change` does."""
-    return [change(conn, row, **columns) for row, columns in changes]
-
-
 def swapped(conn: sa.Connection, row: Versioned, columns: Mapping[str, Any]) -> bool:
     """The same, and only whether it was changed."""
     table = table_of(type(row))

@@ -53,10 +53,11 @@ class BenchStore(PooledStore):
 
     async def change_all(self, changes: Sequence[tuple[VersionedRow, Mapping[str, Any]]]) -> None:
         """Change the columns of rows in one transaction, of those where no other was quicker."""
-        for (row, _), changed in zip(
-            changes, await self.write(sql.change_all, changes), strict=True
-        ):
-            tell(row, changed)
+        changed = await self.write(
+            lambda conn: [sql.change(conn, row, **columns) for row, columns in changes]
+        )
+        for (old, _), new in zip(changes, changed, strict=True):
+            tell(old, new)
 
     async def change_ab_test(
         self, row: AbTestRow, /, *, more: Sequence[AbTestVariant] = (), **columns: Any
