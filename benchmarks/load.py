@@ -3,8 +3,8 @@
 `make load`, or `python -m benchmarks load`, fills the tables of 50 testbeds, 20 workloads and five
 branches, one of them of a second repository: 1000 commits on 100 series with 10 open searches, and
 ten times as much of each. On both it runs cycles of the broker: one that meets nothing new, one a
-boot that ended, one a commit that came. The tables are SQLite's, asked in threads as Buildbot does;
-the master is a stand-in.
+boot that ended, one a commit that came, and those that judge a run of a thousand named values. The
+tables are SQLite's, asked in threads as Buildbot does; the master is a stand-in.
 """
 
 import json
@@ -25,16 +25,20 @@ import sqlalchemy as sa
 from buildbot.db.model import Model
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred
-from twisted.internet.task import deferLater, react
+from twisted.internet.task import LoopingCall, deferLater, react
 from twisted.internet.threads import deferToThread
 
 from benchmarks.many_labs import Size, make_repositories, workflow
-from benchmarks.many_rows import fill
+from benchmarks.many_rows import NAMED, VALUES, fill
 from benchmarks.progress import keep
 from buildbot_bench.api.states import ProbeState
+from buildbot_bench.core.named_values import pack, unpack
 from buildbot_bench.plugin.broker.scheduler import RECONCILE_S, Cycle
+from buildbot_bench.plugin.broker.verdicts import unjudged
 from buildbot_bench.plugin.db.rows import NewCommit
+from buildbot_bench.plugin.db.schema import ITERATION
 from buildbot_bench.plugin.db.sql import take_write_lock, upgrade
+from buildbot_bench.plugin.db.states import JudgementState
 from buildbot_bench.plugin.farm import SERVICE_NAME, Farm
 from buildbot_bench.plugin.farm.series import all_series
 from buildbot_bench.plugin.pages.histories import Histories
@@ -45,11 +49,12 @@ SIZES = (
     Size(commits=1000, searches=10, ended=100),
     Size(commits=10_000, searches=100, ended=1000),
 )
-GOALS = {"idle_ms": 100.0, "memory_mib": 400.0}
+GOALS = {"idle_ms": 100.0, "longest_ms": 150.0, "memory_mib": 400.0}
 IDLE_CYCLES = 7
 # The plan of a search takes less, but on a busy machine.
 PLAN_S = 3.0
 MOST_PLANNING = 20
+BEAT_S = 0.01
 
 Figures = dict[str, float]
 T = TypeVar("T")
@@ -75,7 +80,7 @@ def _apart(size: Size) -> Figures:
     with tempfile.TemporaryDirectory(prefix="bench-load-") as home:
         numbers = (str(size.commits), str(size.searches))
         command = [sys.executable, "-m", "benchmarks.load", home, *numbers]
-        text = subprocess.run(command, check=True, capture_output=True, text=True).stdout  # noqa: S603
+        text = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout  # noqa: S603
     figures: Figures = json.loads(text.splitlines()[-1])
     return figures
 
@@ -83,8 +88,7 @@ def _apart(size: Size) -> Figures:
 def _run(home: Path, size: Size) -> None:
     if not (home / "state.sqlite").exists():
         _make(home, size)
-    with suppress(SystemExit):
-        react(lambda _reactor: Deferred.fromCoroutine(_tell(home)))
+    react(lambda _reactor: Deferred.fromCoroutine(_tell(home)))
 
 
 async def _tell(home: Path) -> None:
@@ -140,6 +144,7 @@ async def _measure(home: Path) -> Figures:
 
     first = await timed()
     await _settle(farm, timed)
+    longest = _longest_stretch()
     asked = pool.queries
     idle = [await timed() for _ in range(IDLE_CYCLES)]
     queries = (pool.queries - asked) / IDLE_CYCLES
@@ -147,8 +152,15 @@ async def _measure(home: Path) -> Figures:
     after_boot = await timed()
     await _push(farm)
     after_commit = await timed()
+    await _settle(farm, timed)
     await _judge_values(farm)
     after_values = await timed()
+    await _judge_values(farm, before=1, slower=1.1)
+    calculated = sum(map(_seconds, _calculators()))
+    after_changed = await timed()
+    calculated = sum(map(_seconds, _calculators())) - calculated
+    if len(await farm.store.judgements(JudgementState.SUSPICION)) < VALUES:
+        raise RuntimeError("the named values were not judged")
     return {
         "first_ms": first,
         "idle_ms": median(idle),
@@ -156,6 +168,9 @@ async def _measure(home: Path) -> Figures:
         "after_a_boot_ms": after_boot,
         "after_a_commit_ms": after_commit,
         "after_1000_values_ms": after_values,
+        "after_1000_changed_ms": after_changed,
+        "calculated_ms": 1000 * calculated,
+        "longest_ms": max(longest),
         "memory_mib": (_most_kib(os.getpid()) + sum(map(_most_kib, _calculators()))) / 1024,
     }
 
@@ -169,6 +184,26 @@ async def _settle(farm: Farm, cycle: Callable[[], Awaitable[float]]) -> None:
         await deferLater(reactor, PLAN_S)
         if not woken:
             return
+
+
+def _longest_stretch() -> list[float]:
+    """The milliseconds of the processor that the reactor's thread takes from beat to beat."""
+    took, last = [0.0], [time.thread_time()]
+
+    def beat() -> None:
+        now = time.thread_time()
+        took.append(1000 * (now - last[0]))
+        last[0] = now
+
+    LoopingCall(beat).start(BEAT_S)
+    return took
+
+
+def _seconds(pid: int) -> float:
+    """The processor's time that a process has had."""
+    stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    user, system = stat.rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
 def _most_kib(pid: int) -> int:
@@ -217,13 +252,29 @@ async def _end_a_boot(farm: Farm) -> None:
     await farm.store.change(probe, state=ProbeState.DONE, ended_at=now)
 
 
-async def _judge_values(farm: Farm) -> None:
-    """The newest boot with a thousand named values is to be judged."""
+async def _judge_values(farm: Farm, *, before: int = 0, slower: float = 1.0) -> None:
+    """A boot with a thousand named values is to be judged, the newest or one `before` it.
+
+    What stands for its values was judged.
+    """
     series = all_series(farm.workflow.bench_jobs)[0]
+    names = (series.testbed, series.workload)
     tip = (await farm.store.newest_commits(["main"]))["main"]
-    image = await farm.store.image_at("main", tip.position - 1)
-    probes = await farm.store.probes_of([image.id], series.testbed, series.workload)
-    await farm.store.change(probes[0], judged=False)
+    image = await farm.store.image_at("main", tip.position - 1 - before)
+    blank = await unjudged(farm, image, "main", image.position - 1, series=names, unit="pps")
+    row = await farm.store.ensure_judgement(blank, now=farm.now())
+    await farm.store.change(row, rounds=1, state=JudgementState.NOTHING)
+    probe = (await farm.store.probes_of([image.id], *names))[0]
+
+    def change(connection: sa.Connection) -> None:
+        boot = sa.select(ITERATION.c.id).where(ITERATION.c.probe_id == probe.id)
+        its = NAMED.c.iteration_id.in_(boot)
+        (body,) = connection.execute(sa.select(NAMED.c.body).where(its)).scalars()
+        values = pack([value * slower for value in unpack(body)])
+        connection.execute(sa.update(NAMED).where(its).values(body=values))
+
+    await farm.store.write(change)
+    await farm.store.change(probe, judged=False)
 
 
 async def _push(farm: Farm) -> None:

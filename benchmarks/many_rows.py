@@ -270,7 +270,7 @@ def _iterations(probe: Row, values: Sequence[float], log: str) -> Iterator[Row]:
             "value": value,
             "at_s": probe["ended_at"] + ordinal,
             "duration_s": 95.0,
-            "facts": {},
+            "facts": {"os": "15"},
             "log": log,
         }
 

@@ -3,7 +3,9 @@
 import gzip
 import json
 import math
+from collections.abc import Sequence
 from pathlib import Path
+from statistics import median
 
 import numpy as np
 import pytest
@@ -12,8 +14,14 @@ from hypothesis import strategies as st
 from scipy import integrate
 
 from buildbot_bench.core.model import constants
-from buildbot_bench.core.model.image_luck import broad_density, near_density
+from buildbot_bench.core.model.image_luck import (
+    PlacedImage,
+    _deviations,
+    broad_density,
+    near_density,
+)
 from buildbot_bench.core.model.learn import learn
+from buildbot_bench.core.model.spread import robust_level
 from buildbot_bench.core.sample import Iteration, Metric, NoiseClass, Sample
 
 RUN, BUILD = 0.005, 0.002
@@ -157,3 +165,50 @@ def test_the_share_is_one_whatever_was_measured(
     noise = learn(samples)
     assert 0.0 < noise.far_share < 1.0
     assert noise.far_weight >= constants.TESTBED_FAR_WEIGHT
+
+
+def _of_median(variances: Sequence[float]) -> float:
+    return median(variances) * (math.pi / 2 if len(variances) > 2 else 1.0) / len(variances)
+
+
+@given(
+    st.lists(st.integers(0, 9), max_size=14).map(sorted),
+    st.lists(st.integers(1, 4), min_size=14, max_size=14),
+    st.integers(0, 2**32),
+)
+def test_the_deviations_of_all_images_at_once_are_those_of_each_alone(positions, boots, seed):
+    draw = np.random.default_rng(seed)
+    images = [
+        PlacedImage(position=position, logs=draw.normal(size=number) * 0.02)
+        for position, number in zip(positions, boots, strict=False)
+    ]
+    places = sorted(set(positions))
+    at = {place: [one for one in images if one.position == place] for place in places}
+
+    def told(some: Sequence[PlacedImage]) -> tuple[float, float]:
+        levels = [robust_level(one.logs.tolist(), RUN) for one in some]
+        own = [BUILD**2 + RUN**2 / one.logs.size for one in some]
+        return median(levels), median(own)
+
+    distances, sds = _deviations(images, RUN, BUILD)
+    for image, distance, sd in zip(images, distances, sds, strict=True):
+        place, beside = (
+            places.index(image.position),
+            [o for o in at[image.position] if o is not image],
+        )
+        views = [
+            [told(at[one]) for one in side]
+            for side in (places[max(place - 3, 0) : place], places[place + 1 : place + 4])
+        ]
+        views.append([told([one]) for one in beside])
+        level, own = told([image])
+        scored = [
+            (level - median(one for one, _ in view), own + _of_median([one for _, one in view]))
+            for view in views
+            if view
+        ]
+        if len(scored) < 2:
+            assert (math.isnan(distance), sd) == (True, 1.0)
+            continue
+        far, variance = min(scored, key=lambda one: abs(one[0]) / math.sqrt(one[1]))
+        assert (distance, sd) == (far, math.sqrt(variance))

@@ -1,9 +1,14 @@
 """Many named values of a run: which are judged in full, and how many boots they ask for."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from buildbot_bench.core.judge import named as judging
+from buildbot_bench.core.judge.decide import judge_by_history
 from buildbot_bench.core.judge.model import Alarm, JudgePolicy, Settled, Suspicion
 from buildbot_bench.core.judge.named import deviations, judge_named
 from buildbot_bench.core.metric import Metric
@@ -45,6 +50,41 @@ def test_the_quick_look_leaves_no_value_out_that_the_judge_wants_measured(slowed
     names = [metric.name for metric in world.metrics]
     monkeypatch.setattr(judging, "_worth_a_look", lambda *_: names)
     assert judge_named(world, POLICY, {}) == quick
+
+
+@settings(deadline=None)
+@given(
+    seed=st.integers(0, 2**32),
+    slowed=st.integers(0, VALUES),
+    by=st.floats(0.8, 1.2),
+    gone=st.integers(0, VALUES - 1),
+    before=st.integers(0, COMMITS - 1),
+)
+def test_all_values_at_once_have_the_evidence_of_each_alone(seed, slowed, by, gone, before):
+    world = runs(slowed=slowed, by=by, since=before, seed=seed)
+    for run in world.runs[::7]:
+        run.values[gone] = np.nan
+    settled = {f"v{n}": [Settled(began=before, judged=before)] for n in range(0, VALUES, 9)}
+    together = judging._log_evidence(world, settled, POLICY.min_effect)
+    for n in {0, 9, gone, VALUES - 1}:
+        its = [replace(run, values=run.values[n : n + 1]) for run in world.runs]
+        alone = replace(world, metrics=world.metrics[n : n + 1], runs=tuple(its))
+        (evidence,) = judging._log_evidence(alone, settled, POLICY.min_effect)
+        assert evidence == together[n]
+
+
+@settings(deadline=None, max_examples=20)
+@given(seed=st.integers(0, 2**32), slowed=st.integers(1, 12), by=st.sampled_from([0.9, 1.06, 1.3]))
+def test_the_quick_look_and_the_judge_of_each_value_agree_on_plain_changes(seed, slowed, by):
+    world = runs(slowed=slowed, by=by, seed=seed)
+    quick = judge_named(world, POLICY, {})
+    changed = {f"v{n}" for n in range(slowed)}
+    assert changed <= set(quick)
+    for name in changed:
+        n = int(name[1:])
+        samples = judging._samples(world, n)
+        one_by_one = judge_by_history(samples[:-1], samples[-1], POLICY, ())
+        assert quick[name] == one_by_one
 
 
 def test_a_settled_change_is_looked_at_no_more():

@@ -226,12 +226,14 @@ def _comparable(sample: Sample, new: Sample) -> bool:
 def _students_t(samples: Sequence[Sample], new: Sample, confidence: float) -> Comparison | None:
     """Student's t against the predecessor; None when one of them has too few values."""
     values = _finite(new)
+    if len(values) < MIN_VALUES:
+        return None
     earlier = [
         sample
         for sample in samples
         if sample.position < new.position and len(_finite(sample)) >= MIN_VALUES
     ]
-    if not earlier or len(values) < MIN_VALUES:
+    if not earlier:
         return None
     predecessor = max(earlier, key=lambda sample: (sample.position, -sample.image))
     return compare(_finite(predecessor), values, confidence=confidence)

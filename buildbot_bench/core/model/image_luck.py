@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from statistics import median
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 from scipy.special import ndtr, poch
 
@@ -183,37 +184,47 @@ def _deviations(
     NaN where nothing follows that would tell luck from a change.
     """
     levels = np.array([robust_level(image.logs.tolist(), sigma_run) for image in images])
-    own = np.array([sigma_build**2 + sigma_run**2 / image.logs.size for image in images])
+    own = sigma_build**2 + sigma_run**2 / np.array([image.logs.size for image in images])
     at: dict[int, list[int]] = {}
     for number, image in enumerate(images):
         at.setdefault(image.position, []).append(number)
     groups = list(at.values())
-    middles = [median(levels[group].tolist()) for group in groups]
-    spreads = [median(own[group].tolist()) for group in groups]
-    distance, sd = np.full(len(images), np.nan), np.ones(len(images))
-    for place, group in enumerate(groups):
-        sides = (slice(max(place - _REACH, 0), place), slice(place + 1, place + 1 + _REACH))
-        around = [(middles[side], spreads[side]) for side in sides if middles[side]]
-        for number in group:
+    group_of = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
+    middles = np.array((levels, own))
+    if len(groups) < len(images):
+        middles = np.array([[median(of[group].tolist()) for group in groups] for of in middles])
+    views = np.full((2, 3, len(images)), np.nan)  # level and variance: before, after, beside
+    views[:, 0] = _before(middles)[:, group_of]
+    views[:, 1] = _before(middles[:, ::-1])[:, ::-1][:, group_of]
+    for group in groups:
+        for number in group if len(group) > 1 else ():
             others = [other for other in group if other != number]
-            views = list(around)
-            if others:
-                views.append((levels[others].tolist(), own[others].tolist()))
-            if len(views) < len(sides):
-                continue
-            scored = [
-                (levels[number] - median(level), own[number] + _of_median(variance))
-                for level, variance in views
-            ]
-            far, variance = min(scored, key=lambda one: abs(one[0]) / math.sqrt(one[1]))
-            distance[number], sd[number] = far, math.sqrt(variance)
-    return distance, sd
+            variance_of = _of_median(np.array(median(own[others].tolist())), np.array(len(others)))
+            views[:, 2, number] = median(levels[others].tolist()), variance_of
+    distance, variance = levels - views[0], own + views[1]
+    is_known = ~np.isnan(distance)
+    score = np.where(is_known, np.abs(distance), np.inf) / np.sqrt(np.where(is_known, variance, 1))
+    best = np.argmin(score, axis=0), np.arange(len(images))
+    counted = is_known.sum(axis=0) > 1
+    return np.where(counted, distance[best], np.nan), np.where(counted, np.sqrt(variance[best]), 1)
 
 
-def _of_median(variances: Sequence[float]) -> float:
-    """The variance of the median of so many levels."""
-    few = len(variances) < _ROBUST_BOOTS
-    return median(variances) * (1.0 if few else _MEDIAN) / len(variances)
+def _before(middles: Floats) -> Floats:
+    """The median of up to _REACH levels before each, and its variance; NaN without any."""
+    length = middles.shape[1]
+    found = np.full((2, length), np.nan)
+    for place in range(1, min(_REACH, length)):
+        found[:, place] = [median(of[:place].tolist()) for of in middles]
+    if length > _REACH:
+        windows = np.sort(sliding_window_view(middles[:, :-1], _REACH, axis=1))
+        found[:, _REACH:] = windows[:, :, _REACH // 2]
+    found[1] = _of_median(found[1], np.clip(np.arange(length), 1, _REACH))
+    return found
+
+
+def _of_median(variance: Floats, levels: NDArray[np.int64]) -> Floats:
+    """The variance of the median of so many levels, where theirs have the median `variance`."""
+    return variance * np.where(levels < _ROBUST_BOOTS, 1.0, _MEDIAN) / levels
 
 
 def outlier_density(boots: Sequence[int]) -> Floats:

@@ -95,14 +95,11 @@ def learn(history: Sequence[Sample], *, prior: Prior | None = None) -> Noise:
     """
     prior = prior or archive()
     ordered = sorted(history, key=lambda sample: (sample.position, sample.image))
-    boots = [logs for sample in ordered if (logs := _unselected(sample)).size]
+    known = [(sample, logs) for sample in ordered if (logs := _logs(sample)).size]
+    boots = [_unselected(sample, logs) for sample, logs in known]
     if any(sample.metric.noise is NoiseClass.EXACT for sample in history):
         return _of_counts(run_spread(boots, bimodal=False))
-    placed = [
-        PlacedImage(position=sample.position, logs=logs)
-        for sample in ordered
-        if (logs := _logs(sample)).size
-    ]
+    placed = [PlacedImage(position=sample.position, logs=logs) for sample, logs in known]
     images = [image.logs for image in placed]
     bimodal = modes(images)
     told = max((sample.resolution for sample in ordered), default=0.0)
@@ -184,9 +181,9 @@ def _logs(sample: Sample) -> Floats:
     return np.log([value for value in sample.values if value > 0 and math.isfinite(value)])
 
 
-def _unselected(sample: Sample) -> Floats:
+def _unselected(sample: Sample, logs: Floats) -> Floats:
     """The boots without the first, which may be why there are more of them, if two are left."""
-    logs, times = _logs(sample), [i.at_s for i in sample.iterations if i.value is not None]
+    times = [i.at_s for i in sample.iterations if i.value is not None]
     if logs.size < _LEFT + 1 or len(times) != logs.size or min(times) == max(times):
         return logs
     return np.delete(logs, int(np.argmin(times)))

@@ -43,8 +43,10 @@ class Spread:
 
 def robust_level(logs: Sequence[float], sigma_run: float) -> float:
     """The mean of an image's boots, after those far from the median were drawn in (winsorized)."""
+    if len(logs) == 1:
+        return logs[0]
     middle, reach = median(logs), _FAR * sigma_run
-    return middle + fmean(min(max(log - middle, -reach), reach) for log in logs)
+    return middle + fmean([min(max(log - middle, -reach), reach) for log in logs])
 
 
 def spread_of_boots(logs: Sequence[float], sigma_run: float) -> float:
@@ -53,6 +55,8 @@ def spread_of_boots(logs: Sequence[float], sigma_run: float) -> float:
     It is sigma_run, unless this image's boots lie plainly further apart: several of them went
     wrong, or have two modes, and their median means little. (1.48 MAD is a normal's deviation.)
     """
+    if len(logs) == 1:
+        return sigma_run
     middle = median(logs)
     own = _NORMAL_MAD * median(abs(log - middle) for log in logs)
     return own if own > _PLAINLY * sigma_run else sigma_run

@@ -11,9 +11,9 @@ from buildbot_bench.plugin.broker.verdicts import (
     ask_again,
     bounded,
     policy_of,
-    record,
-    row_of,
+    recorded,
     searched,
+    unjudged,
 )
 from buildbot_bench.plugin.db.finding_rows import JudgementRow
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
@@ -88,14 +88,10 @@ class Judging:
         settled = await settled_changes(self._farm, testbed, workload, first, least, branch=branch)
         verdict = await calculate(judge_by_history, history, new, policy, settled)
         old = predecessor(history, new)
-        row = earlier or await row_of(
-            self._farm,
-            image,
-            branch,
-            old.position if old else None,
-            series=(testbed, workload),
-            unit=new.metric.unit,
-        )
+        series = (testbed, workload)
+        last = old.position if old else None
+        blank = await unjudged(self._farm, image, branch, last, series=series, unit=new.metric.unit)
+        row = earlier or await self._farm.store.ensure_judgement(blank, now=self._farm.now())
         if earlier is None and row.rounds:  # by a master that died before it could say so
             return row.state is not JudgementState.SUSPICION
         verdict = bounded(self._farm, verdict, row, policy)
@@ -111,7 +107,8 @@ class Judging:
             probes = [await ask_again(self._farm, wanted, row) for wanted in verdict.remeasure]
         elif isinstance(verdict, Alarm):
             verdict, row = await searched(self._farm, verdict, row, unit)
-        await record(self._farm, verdict, row, image, [probe.id for probe in probes if probe])
+        numbers = [probe.id for probe in probes if probe]
+        await self._farm.change(row, **recorded(verdict, row, image, numbers))
 
     async def _policy(
         self,

@@ -7,6 +7,7 @@ asked for once: each gives all values.
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from buildbot_bench.core.judge.model import Alarm, Remeasure, Suspicion, Verdict
 from buildbot_bench.core.judge.named import judge_named
@@ -14,9 +15,9 @@ from buildbot_bench.plugin.broker.verdicts import (
     ask_again,
     bounded,
     policy_of,
-    record,
-    row_of,
+    recorded,
     searched,
+    unjudged,
 )
 from buildbot_bench.plugin.db.finding_rows import JudgementRow
 from buildbot_bench.plugin.db.rows import ImageRow
@@ -33,6 +34,7 @@ compares no more than constants.MEMORY of them."""
 _JOINING = 100
 """Values of one commit that join its incident and are confirmed, those with the most information:
 a mail has room for fewer, and each takes some 0.1 s."""
+_AT_ONCE = 200  # rows; a transaction of them takes a tenth of a second
 
 
 async def judge_values(farm: Farm, image: ImageRow, testbed: str, workload: str) -> None:
@@ -67,10 +69,9 @@ async def judge_values(farm: Farm, image: ImageRow, testbed: str, workload: str)
     verdicts = await calculate(judge_named, named, policy, settled, suspected, raised)
     units = {metric.name: metric.unit for metric in named.metrics}
     old = max((run.position for run in named.runs if run.position < image.position), default=None)
-    for name in verdicts.keys() - rows.keys():
-        rows[name] = await row_of(
-            farm, image, branch, old, series=(testbed, workload), unit=units[name], value=name
-        )
+    blank = await unjudged(farm, image, branch, old, series=(testbed, workload), unit="")
+    if new := {name: units[name] for name in verdicts if name not in rows}:
+        rows |= await farm.store.ensure_judgements(blank, new, now=farm.now())
     found = {name: bounded(farm, one, rows[name], policy) for name, one in verdicts.items()}
     await _follow(farm, found, rows, image)
 
@@ -92,14 +93,19 @@ async def _follow(
         else one
         for name, one in verdicts.items()
     }
+    changes: list[tuple[JudgementRow, dict[str, Any]]] = []
     for nth, (name, verdict) in enumerate(sorted(placed.items(), key=_information)):
         row, said = rows[name], verdict
+        columns: dict[str, Any] = {"changed_at": farm.now()}
         if isinstance(verdict, Alarm) and nth < _JOINING:
             said, row = await searched(farm, verdict, row, row.unit)
             first = row if first is None and row.search_id else first
         elif isinstance(verdict, Alarm) and first and verdict.direction == "regression":
-            row = await farm.change(row, search_id=first.search_id) or row
-        await record(farm, said, row, image, numbers if isinstance(said, Suspicion) else ())
+            columns["search_id"] = first.search_id
+        probed = numbers if isinstance(said, Suspicion) else ()
+        changes.append((row, columns | recorded(said, row, image, probed)))
+    for start in range(0, len(changes), _AT_ONCE):  # others wait to write meanwhile
+        await farm.store.change_all(changes[start : start + _AT_ONCE])
 
 
 async def _behind_known_steps(farm: Farm, branch: str, alarm: Alarm) -> Alarm:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from buildbot_bench.api.states import ProbeState
 from buildbot_bench.core.judge.model import (
@@ -48,7 +49,7 @@ async def policy_of(farm: Farm, image: ImageRow, testbed: str, asked: Sequence[i
     )
 
 
-async def row_of(
+async def unjudged(
     farm: Farm,
     image: ImageRow,
     branch: str,
@@ -56,24 +57,19 @@ async def row_of(
     *,
     series: tuple[str, str],
     unit: str,
-    value: str = "",
-) -> JudgementRow:
-    """The row of an image's sample and its predecessor; a new one says nothing yet."""
+) -> NewJudgement:
+    """The judgement of an image's sample and its predecessor, which says nothing yet."""
     old = None if old_position is None else await farm.store.image_at(branch, old_position)
-    return await farm.store.ensure_judgement(
-        NewJudgement(
-            testbed=series[0],
-            workload=series[1],
-            unit=unit,
-            value=value,
-            old_sha=old.sha if old else "",
-            old_position=old_position or 0,
-            new_sha=image.sha,
-            new_position=image.position,
-            state=JudgementState.NOTHING,
-            branch=branch,
-        ),
-        now=farm.now(),
+    return NewJudgement(
+        testbed=series[0],
+        workload=series[1],
+        unit=unit,
+        old_sha=old.sha if old else "",
+        old_position=old_position or 0,
+        new_sha=image.sha,
+        new_position=image.position,
+        state=JudgementState.NOTHING,
+        branch=branch,
     )
 
 
@@ -100,22 +96,21 @@ async def searched(
     return alarm, linked or row
 
 
-async def record(
-    farm: Farm, verdict: Verdict, row: JudgementRow, image: ImageRow, probes: Sequence[int] = ()
-) -> None:
-    """Write down a verdict on an image and the boots that were asked for."""
+def recorded(
+    verdict: Verdict, row: JudgementRow, image: ImageRow, probes: Sequence[int] = ()
+) -> dict[str, Any]:
+    """The columns of a row that say a verdict on an image and the boots that were asked for."""
     change = verdict if isinstance(verdict, Suspicion | Alarm) else None
     marked = verdict.effect if isinstance(verdict, Nothing) else None
-    await farm.change(
-        row,
-        state=state_of(verdict),
-        rounds=row.rounds + 1,
-        effect=change.effect if change else marked,
-        low=change.low if change else None,
-        high=change.high if change else None,
-        probability=change.probability if change else None,
-        p_value=verdict.comparison.p_value if verdict.comparison else None,
-        verdict=VerdictGrounds(
+    return {
+        "state": state_of(verdict),
+        "rounds": row.rounds + 1,
+        "effect": change.effect if change else marked,
+        "low": change.low if change else None,
+        "high": change.high if change else None,
+        "probability": change.probability if change else None,
+        "p_value": verdict.comparison.p_value if verdict.comparison else None,
+        "verdict": VerdictGrounds(
             image=image.id,
             probes=tuple(probes),
             reason=verdict.reason,
@@ -123,7 +118,7 @@ async def record(
             anchor=verdict.anchor if isinstance(verdict, Alarm) else None,
             stated=verdict.probability if isinstance(verdict, Alarm) else row.grounds.stated,
         ),
-    )
+    }
 
 
 async def ask_again(farm: Farm, wanted: Remeasure, judgement: JudgementRow) -> ProbeRow | None:

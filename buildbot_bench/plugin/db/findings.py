@@ -1,6 +1,6 @@
 """Queries of judgements, searches and incidents, one by one and all of a period."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import sqlalchemy as sa
@@ -20,7 +20,7 @@ from buildbot_bench.plugin.db.finding_rows import (
     SearchRow,
 )
 from buildbot_bench.plugin.db.schema import IMAGE, ITERATION, JUDGEMENT, MARK, PROBE, SEARCH
-from buildbot_bench.plugin.db.sql import ensure, fetch_all, values_of
+from buildbot_bench.plugin.db.sql import ensure, fetch_all, insert_unknown, rows_by, values_of
 from buildbot_bench.plugin.db.states import (
     ALARMS,
     FRUITFUL_SEARCHES,
@@ -30,14 +30,27 @@ from buildbot_bench.plugin.db.states import (
     SearchReason,
 )
 
+_OF_COMMIT = ("testbed", "workload", "new_sha", "old_sha")
+
 
 def ensure_judgement(conn: sa.Connection, new: NewJudgement, *, now: float) -> JudgementRow:
     """The judgement of two revisions in a series; a known one stays as it is."""
+    return ensure_judgements(conn, new, {new.value: new.unit}, now=now)[new.value]
+
+
+def ensure_judgements(
+    conn: sa.Connection, new: NewJudgement, units: Mapping[str, str], *, now: float
+) -> dict[str, JudgementRow]:
+    """The same of several values, by their names; each has its unit."""
     values = values_of(new) | {"created_at": now, "changed_at": now}
-    names = ("testbed", "workload", "value", "new_sha", "old_sha")
-    key = {name: values.pop(name) for name in names}
+    key = {name: values[name] for name in _OF_COMMIT}
     key["repository"] = repository_of(new.branch or "")
-    return ensure(conn, JudgementRow, key, values)
+    rows = [values | key | {"value": name, "unit": unit} for name, unit in units.items()]
+    conn.execute(insert_unknown(conn, JUDGEMENT), rows)
+    return {row.value: row for row in _of_values(conn, **key, value=list(units))}
+
+
+_of_values = rows_by(JudgementRow, *_OF_COMMIT, "repository", "value")
 
 
 def judgements(

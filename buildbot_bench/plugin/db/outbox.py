@@ -237,16 +237,17 @@ def mark_searches(
 
 
 def marks_on_series(
-    conn: sa.Connection, testbed: str, workload: str, value: str = ""
+    conn: sa.Connection, testbed: str, workload: str, value: str | None = ""
 ) -> list[MarkRow]:
     """The last words on changes of a series that say what they were: expected, or noise.
 
     They are said of its verdicts, of searches on it or begun by it, and of incidents that were
-    confirmed on it. Oldest first.
+    confirmed on it. With None as the `value`, of all values by their names. Oldest first.
     """
 
     def of(table: sa.Table) -> tuple[sa.ColumnElement[bool], ...]:
-        return table.c.testbed == testbed, table.c.workload == workload, table.c.value == value
+        meant = table.c.value != "" if value is None else table.c.value == value
+        return table.c.testbed == testbed, table.c.workload == workload, meant
 
     verdicts = sa.select(JUDGEMENT.c.id).where(*of(JUDGEMENT))
     begun = sa.select(JUDGEMENT.c.search_id).where(*of(JUDGEMENT), JUDGEMENT.c.search_id > 0)

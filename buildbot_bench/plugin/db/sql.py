@@ -124,9 +124,14 @@ def _where(kind: type, values: Mapping[str, Any]) -> sa.Select[Any]:
 
 def insert_unless_known(conn: sa.Connection, table: sa.Table, values: Mapping[str, Any]) -> bool:
     """Add a row unless one of the table's unique keys is taken; say whether it was added."""
-    dialect = postgresql if conn.dialect.name == "postgresql" else sqlite
-    insert = dialect.insert(table).values(**values).on_conflict_do_nothing()
+    insert = insert_unknown(conn, table).values(**values)
     return conn.execute(insert.returning(table.c.id)).first() is not None
+
+
+def insert_unknown(conn: sa.Connection, table: sa.Table) -> postgresql.Insert | sqlite.Insert:
+    """Return the statement that adds rows, but for those of which a unique key is taken."""
+    dialect = postgresql if conn.dialect.name == "postgresql" else sqlite
+    return dialect.insert(table).on_conflict_do_nothing()
 
 
 def ensure(

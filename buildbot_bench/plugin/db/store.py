@@ -1,6 +1,6 @@
 """The asynchronous methods, one transaction each, by which the plugin uses the tables."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from buildbot_bench.core.incident.confirmation import Standing
@@ -50,6 +50,14 @@ class BenchStore(PooledStore):
         changed = await self.write(sql.change, row, **columns)
         tell(row, changed)
         return changed
+
+    async def change_all(self, changes: Sequence[tuple[VersionedRow, Mapping[str, Any]]]) -> None:
+        """Change the columns of rows in one transaction, of those where no other was quicker."""
+        changed = await self.write(
+            lambda conn: [sql.change(conn, row, **columns) for row, columns in changes]
+        )
+        for (old, _), new in zip(changes, changed, strict=True):
+            tell(old, new)
 
     async def change_ab_test(
         self, row: AbTestRow, /, *, more: Sequence[AbTestVariant] = (), **columns: Any
@@ -178,6 +186,7 @@ class BenchStore(PooledStore):
     failing_boots = reading(trial_queries.failing_boots)
 
     ensure_judgement = writing(judgement_queries.ensure_judgement)
+    ensure_judgements = writing(judgement_queries.ensure_judgements)
     judgement = reading(sql.by_id(JudgementRow))
     judgements = reading(judgement_queries.judgements)
     judgements_of_commit = reading(judgement_queries.judgements_of_commit)

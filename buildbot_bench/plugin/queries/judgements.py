@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.evidence import comparable_samples
+from buildbot_bench.core.incident.confirmation import Standing
 from buildbot_bench.core.json_model import Json
 from buildbot_bench.core.judge.marks import noise_by_marks
 from buildbot_bench.core.judge.model import Said, Settled, is_small
@@ -168,10 +169,8 @@ async def settled_of_values(
     closed = farm.store.closed_judgements
     for row in await closed(testbed, workload, first_position, branch, value=None):
         rows.setdefault(row.value, []).append(row)
-    return {
-        name: _settled(its, await marked_changes(farm, testbed, workload, branch, name), min_effect)
-        for name, its in rows.items()
-    }
+    marked = await _marked_by_value(farm, testbed, workload, branch, None)
+    return {name: _settled(its, marked.get(name, []), min_effect) for name, its in rows.items()}
 
 
 def _settled(
@@ -194,18 +193,22 @@ async def marked_changes(
     farm: Farm, testbed: str, workload: str, branch: str, value: str = ""
 ) -> list[Settled]:
     """The changes of a series on a branch that were expected, or noise, as the last word has it."""
+    return (await _marked_by_value(farm, testbed, workload, branch, value)).get(value, [])
+
+
+async def _marked_by_value(
+    farm: Farm, testbed: str, workload: str, branch: str, value: str | None
+) -> dict[str, list[Settled]]:
+    """The same by the names of values, of all that have one where `value` is None."""
     marks = await farm.store.marks_on_series(testbed, workload, value)
-    if not marks:
-        return []
-    line = await farm.store.line_of(branch)
-    found: list[Settled] = []
+    line = await farm.store.line_of(branch) if marks else ()
+    found: dict[str, list[Settled]] = {}
     for mark in marks:
-        if mark.judgement_id is not None:
-            row = await farm.store.judgement(mark.judgement_id)
-            found += _of_verdicts([row] if row else [], mark, line)
-        elif mark.search_id is not None:
-            found += await _of_search(farm, mark, (testbed, workload, value), line)
-    return sorted(found, key=lambda one: (one.began, one.judged))
+        for name, its in (await _said_of(farm, mark, (testbed, workload), value, line)).items():
+            found.setdefault(name, []).extend(its)
+    return {
+        name: sorted(its, key=lambda one: (one.began, one.judged)) for name, its in found.items()
+    }
 
 
 def sure_steps(search: SearchRow) -> list[Step]:
@@ -232,22 +235,37 @@ async def _said(farm: Farm, kinds: Collection[MarkKind]) -> frozenset[int]:
     )
 
 
-async def _of_search(
-    farm: Farm, mark: MarkRow, series: tuple[str, str, str], line: Sequence[Segment]
-) -> list[Settled]:
-    """Each sure step of a search; without one, the alarms of the series that it was to explain."""
+async def _said_of(
+    farm: Farm,
+    mark: MarkRow,
+    series: tuple[str, str],
+    value: str | None,
+    line: Sequence[Segment],
+) -> dict[str, list[Settled]]:
+    """What a mark says of each value: each sure step of a search; without one, its alarms."""
+    if mark.judgement_id is not None:
+        row = await farm.store.judgement(mark.judgement_id)
+        return {row.value: _of_verdicts([row], mark, line)} if row else {}
     search = await farm.store.search(mark.search_id) if mark.search_id else None
     if search is None:
-        return []
-    if steps := sure_steps(search):
-        return [
-            _marked(mark, search.old_position + step.old + 1, search.old_position + step.new)
-            for step in steps
-            if is_on(line, search.branch, search.old_position + step.new)
-        ]
-    rows = await farm.store.judgements_of_search(search.id)
-    own = [row for row in rows if (row.testbed, row.workload, row.value) == series]
-    return _of_verdicts(own, mark, line)
+        return {}
+    steps = [
+        _marked(mark, search.old_position + step.old + 1, search.old_position + step.new)
+        for step in sure_steps(search)
+        if is_on(line, search.branch, search.old_position + step.new)
+    ]
+    if value is not None and sure_steps(search):
+        return {value: steps}
+    own: dict[str, list[JudgementRow]] = {}
+    for row in await farm.store.judgements_of_search(search.id):
+        if (row.testbed, row.workload) == series:
+            own.setdefault(row.value, []).append(row)
+    if not sure_steps(search):
+        return {name: _of_verdicts(its, mark, line) for name, its in own.items()}
+    members = await farm.store.series_of_incident(search.id)
+    confirmed = [one for one in members if one.standing is Standing.CONFIRMED]
+    here = {one.value for one in (search, *confirmed) if (one.testbed, one.workload) == series}
+    return dict.fromkeys(here | own.keys(), steps)
 
 
 def _of_verdicts(

@@ -27,6 +27,7 @@ ASKED_SELDOM: dict[str, dict[str, Any]] = {
     "judgements_of_values": SERIES | {"sha": "a" * 40, "repository": ""},
     "judgement_of_search": SERIES | {"search_id": 1},
     "last_boot_at": {"testbed": "apu"},
+    "marks_on_series": SERIES | {"value": None},
     "mails_sent_since": {"since_s": 0.0},
     "newest_attempts": SERIES | {"limit": 200},
     "newest_epoch": {"testbed": "apu"},

@@ -9,6 +9,7 @@ from buildbot_bench.core.metric import Metric
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.plugin.broker.incidents import Incidents
 from buildbot_bench.plugin.broker.judging import Judging
+from buildbot_bench.plugin.queries.judgements import marked_changes, settled_of_values
 from buildbot_bench.plugin.queries.reports import report_of
 from buildbot_bench.render.text import report_text
 
@@ -110,6 +111,15 @@ async def test_a_commit_that_slows_37_of_300_values_is_one_search_and_one_report
             break
     members = await farm.store.series_of_incident(search.id)
     assert {member.standing for member in members} == {Standing.CONFIRMED}
+    doubted = next(row for row in alarms if row.value == "BM/5")
+    await farm.store.add_mark(kind="expected", author="a", now=1.0, search_id=search.id)
+    await farm.store.add_mark(kind="noise", author="a", now=2.0, judgement_id=doubted.id)
+    settled = await settled_of_values(farm, "apu", "forwarding", 0, 0.01, branch="main")
+    said = {name: [one for one in its if one.said] for name, its in settled.items()}
+    for name, its in said.items():
+        assert its == await marked_changes(farm, "apu", "forwarding", "main", name)
+    assert (len(said), {len(its) for name, its in said.items() if name != "BM/5"}) == (SLOWED, {1})
+    assert len(said["BM/5"]) == 2
     report = await report_of(farm, await farm.store.search(search.id))
     effects = [row.effect for row in report.scope if "value" in row.workload]
     assert len(effects) == SLOWED

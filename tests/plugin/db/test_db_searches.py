@@ -1,10 +1,12 @@
 """Comparisons, searches and reports: each known by one key, each changed by one at a time."""
 
+from dataclasses import replace
 from functools import partial
 
 import pytest
 
 from buildbot_bench.core.search import Answer, OddImage, Slope, SlopePart
+from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.plugin.db.finding_rows import NewJudgement, ReportRow, VerdictGrounds
 from buildbot_bench.plugin.db.schema import REPORT
 from tests.fakes.database import rows_of, sha
@@ -62,6 +64,23 @@ async def test_a_suspicion_becomes_a_regression_once(store, a_judgement, a_searc
     alarm = await store.change(suspicion, changed_at=4.0, **changes)
     assert (alarm.state, alarm.rounds, alarm.changed_at) == ("regression", 1, 4.0)
     assert await store.change(suspicion, changed_at=5.0, **changes) is None
+
+
+async def test_the_values_of_a_commit_are_kept_and_changed_together(store, a_judgement):
+    known = await a_judgement(value="b", unit="s")
+    blank = replace(NewJudgement(**shared(NewJudgement, known)), state="nothing", value="")
+    rows = await store.ensure_judgements(blank, {"a": "ns", "b": "ns", "c": "ns"}, now=4.0)
+    assert rows["b"] == known
+    assert {name: (row.unit, row.state) for name, row in rows.items()} == {
+        "a": ("ns", "nothing"),
+        "b": ("s", "suspicion"),
+        "c": ("ns", "nothing"),
+    }
+    quicker = await store.change(rows["c"], changed_at=5.0, rounds=3)
+    await store.change_all([(row, {"changed_at": 6.0, "rounds": 1}) for row in rows.values()])
+    now = [await store.judgement(rows[name].id) for name in "abc"]
+    assert [(row.rounds, row.changed_at) for row in now] == [(1, 6.0), (1, 6.0), (3, 5.0)]
+    assert now[-1] == quicker
 
 
 async def test_judgements_are_found_by_state(store, a_judgement):
