@@ -16,6 +16,7 @@ from buildbot_bench.core.compare.published import set_ups
 from buildbot_bench.core.compare.report import compose_comparison, outcome_of
 from buildbot_bench.core.compare.text import markdown, text
 from buildbot_bench.core.json_model import Json, to_json
+from buildbot_bench.core.legible import spelled_out
 from buildbot_bench.core.model.noise import Noise
 from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.core.sharing import WaitForBuild, WaitForDecision, what_it_waits_for
@@ -187,7 +188,7 @@ class ComparisonViews:
             for digest in await self._held(ab_test):
                 patch = await self._farm.store.patch(digest)
                 if patch is not None:
-                    text = await self._farm.patch_texts.of(patch)
+                    text = await calculate(spelled_out, patch.body)
                     held = HeldPatch(origin=patch.origin, digest=digest, text=text)
                     found.append(to_json(held))
         return found
