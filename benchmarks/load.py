@@ -222,7 +222,7 @@ async def _judge_values(farm: Farm) -> None:
     series = all_series(farm.workflow.bench_jobs)[0]
     tip = (await farm.store.newest_commits(["main"]))["main"]
     image = await farm.store.image_at("main", tip.position - 1)
-    probes = await farm.store.probes_of([image.id], series.testbed, series.workload)
+    probes = await farm.store.probes_of([image.id], series.name)
     await farm.store.change(probes[0], judged=False)
 
 

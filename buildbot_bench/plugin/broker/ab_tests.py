@@ -117,7 +117,7 @@ class AbTests:
         compared: Sequence[int],
     ) -> bool:
         """Ask for what is missing of a series; False when nothing is."""
-        asked = [probe for probe in probes if (probe.testbed, probe.workload) == series]
+        asked = [probe for probe in probes if probe.series == series]
         if any(probe.state in OPEN_PROBES for probe in asked):
             return True
         if removal_reason(self._farm, *series):

@@ -249,7 +249,7 @@ class Boots:
         await ask_boots(
             self.farm,
             row.id,
-            (search.testbed, search.workload),
+            search.series,
             reason,
             iterations,
             priority=priority,

@@ -102,10 +102,10 @@ class Breakages:
                 workload=series.workload,
             )
             for series in all_series(self._farm.workflow.bench_jobs)
-            if (series.testbed, series.workload) in failed
+            if series.name in failed
             and series.measures(branch)
             and series.testbed not in held
-            and (series.testbed, series.workload) not in broken
+            and series.name not in broken
         ]
         for watched in (Watched(kind=SearchKind.BUILD, branch=branch), *boots):
             if watched in told:
@@ -121,7 +121,7 @@ class Breakages:
             failing = await store.failing_builds(watched.branch, first)
         else:
             series = (watched.testbed, watched.workload)
-            failing = await store.failing_boots(watched.branch, *series, first)
+            failing = await store.failing_boots(watched.branch, series, first)
         last = list(failing.values())[:TIP_ROW]
         if len(last) < TIP_ROW or not all(last):
             return None
@@ -246,7 +246,7 @@ class Breakages:
         image = await ask_image(farm, target_of(revision, search.branch))
         if await revived(farm, image) is None:
             return
-        series, reason = (search.testbed, search.workload), ProbeReason.SEARCH
+        series, reason = search.series, ProbeReason.SEARCH
         await ask_boots(farm, image.id, series, reason, 1, search_id=search.id, serial=serial)
 
     async def _end(

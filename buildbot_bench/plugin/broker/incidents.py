@@ -172,8 +172,7 @@ class Incidents:
         return [
             probe
             for probe in await self._farm.store.probes_of_search(member.search_id)
-            if (member.testbed, member.workload) == (probe.testbed, probe.workload)
-            and probe.reason is ProbeReason.CONFIRM
+            if member.series == probe.series and probe.reason is ProbeReason.CONFIRM
         ]
 
 

@@ -10,6 +10,7 @@ from buildbot_bench.core.incident.model import Breakage
 from buildbot_bench.core.incident.relation import AlarmedSeries, is_worse
 from buildbot_bench.core.report.stated import StatedChanges
 from buildbot_bench.core.search import Answer, Step
+from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.core.sharing import PersonPriority
 from buildbot_bench.plugin.db.columns import (
     Count,
@@ -64,6 +65,11 @@ class SeriesRange:
     new_position: int
     value: str = ""
 
+    @property
+    def series(self) -> tuple[str, str]:
+        """The testbed and the workload on it."""
+        return self.testbed, self.workload
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RaisedAlarm(SeriesRange):
@@ -80,15 +86,10 @@ class RaisedAlarm(SeriesRange):
     def on(self, branch: str) -> AlarmedSeries:
         """The alarm in the core's words."""
         return AlarmedSeries(
-            testbed=self.testbed,
-            workload=self.workload,
-            unit=self.unit,
-            value=self.value,
+            **shared(AlarmedSeries, self) | {"effect": self.claimed},
             configuration=branch,
             old=self.old_position,
             new=self.new_position,
-            effect=self.claimed,
-            higher_is_better=self.higher_is_better,
         )
 
 

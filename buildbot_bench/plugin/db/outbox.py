@@ -10,8 +10,9 @@ from buildbot_bench.core.incident.confirmation import Standing
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.plugin.db.columns import table_of
 from buildbot_bench.plugin.db.finding_rows import MarkRow, NoticeRow, ReportRow, SearchRow
+from buildbot_bench.plugin.db.rows import SeriesName
 from buildbot_bench.plugin.db.schema import INCIDENT_SERIES, JUDGEMENT, MARK, NOTICE, REPORT, SEARCH
-from buildbot_bench.plugin.db.sql import change, ensure, fetch_all
+from buildbot_bench.plugin.db.sql import change, ensure, fetch_all, of_series
 from buildbot_bench.plugin.db.states import UNSENT, MarkKind, ReportState, SearchKind, SearchReason
 
 P = ParamSpec("P")
@@ -236,9 +237,7 @@ def mark_searches(
     ]
 
 
-def marks_on_series(
-    conn: sa.Connection, testbed: str, workload: str, value: str = ""
-) -> list[MarkRow]:
+def marks_on_series(conn: sa.Connection, series: SeriesName, value: str = "") -> list[MarkRow]:
     """The last words on changes of a series that say what they were: expected, or noise.
 
     They are said of its verdicts, of searches on it or begun by it, and of incidents that were
@@ -246,7 +245,7 @@ def marks_on_series(
     """
 
     def of(table: sa.Table) -> tuple[sa.ColumnElement[bool], ...]:
-        return table.c.testbed == testbed, table.c.workload == workload, table.c.value == value
+        return *of_series(table, series), table.c.value == value
 
     verdicts = sa.select(JUDGEMENT.c.id).where(*of(JUDGEMENT))
     begun = sa.select(JUDGEMENT.c.search_id).where(*of(JUDGEMENT), JUDGEMENT.c.search_id > 0)

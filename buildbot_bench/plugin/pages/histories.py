@@ -122,9 +122,9 @@ class Histories:
         if kept is not None and kept.news == news:
             return kept  # whoever had the lock has read it
         if metric := COSTS.get(cost):
-            series = await read_costs(farm, testbed, workload, branch, metric)
+            series = await read_costs(farm, (testbed, workload), branch, metric)
         else:
-            series = await read_series(farm, testbed, workload, branch, value=value)
+            series = await read_series(farm, (testbed, workload), branch, value=value)
         times = await self._times.of(farm, branch, series.points)
         named: Json = {"testbed": testbed, "workload": workload, "branch": branch, "cost": cost}
         names = await farm.store.value_names(testbed, workload)
@@ -147,7 +147,7 @@ class Histories:
         return HistoryVersion(
             line=await farm.store.line_of(branch),
             iteration=self._iterations.get((testbed, workload), 0),
-            marks=tuple(await marks_of(farm, testbed, workload, branch, value)),
+            marks=tuple(await marks_of(farm, (testbed, workload), branch, value)),
             quarantines=tuple(await farm.store.quarantines(testbed)),
             dated_late=await self._times.found_late(farm, branch),
         )

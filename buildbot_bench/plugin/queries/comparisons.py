@@ -165,7 +165,7 @@ class ComparisonViews:
         branch = await self._branch_of_base(known.ab_test)
         key = (series, branch, known.plain_positions)
         if key not in self._noises:
-            history = await read_series(self._farm, *series, branch, without=known.plain_positions)
+            history = await read_series(self._farm, series, branch, without=known.plain_positions)
             self._noises[key] = history.noise if history.points else None
         return self._noises[key]
 

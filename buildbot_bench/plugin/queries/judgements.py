@@ -11,6 +11,7 @@ from buildbot_bench.core.report.opinions import Opinion, OpinionKind, TrackRecor
 from buildbot_bench.core.search import Step
 from buildbot_bench.plugin.db.branches import Segment, is_on
 from buildbot_bench.plugin.db.finding_rows import JudgementRow, MarkRow, SearchRow
+from buildbot_bench.plugin.db.rows import SeriesName
 from buildbot_bench.plugin.db.states import JudgementState, MarkKind
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate
@@ -138,8 +139,7 @@ def _judgement_json(row: JudgementRow) -> Json:
 
 async def settled_changes(
     farm: Farm,
-    testbed: str,
-    workload: str,
+    series: SeriesName,
     first_position: int,
     min_effect: float,
     *,
@@ -150,8 +150,8 @@ async def settled_changes(
     They are alarms, what fresh boots denied or showed to be small, and what was marked. An alarm of
     before the tables kept where the level began counts from the revision judged.
     """
-    rows = await farm.store.closed_judgements(testbed, workload, first_position, branch)
-    return _settled(rows, await marked_changes(farm, testbed, workload, branch), min_effect)
+    rows = await farm.store.closed_judgements(series, first_position, branch)
+    return _settled(rows, await marked_changes(farm, series, branch), min_effect)
 
 
 async def settled_of_values(
@@ -166,10 +166,12 @@ async def settled_of_values(
     """The same of the named values of a workload's runs, by those names that have any."""
     rows: dict[str, list[JudgementRow]] = {}
     closed = farm.store.closed_judgements
-    for row in await closed(testbed, workload, first_position, branch, value=None):
+    for row in await closed((testbed, workload), first_position, branch, value=None):
         rows.setdefault(row.value, []).append(row)
     return {
-        name: _settled(its, await marked_changes(farm, testbed, workload, branch, name), min_effect)
+        name: _settled(
+            its, await marked_changes(farm, (testbed, workload), branch, name), min_effect
+        )
         for name, its in rows.items()
     }
 
@@ -191,10 +193,10 @@ def _settled(
 
 
 async def marked_changes(
-    farm: Farm, testbed: str, workload: str, branch: str, value: str = ""
+    farm: Farm, series: SeriesName, branch: str, value: str = ""
 ) -> list[Settled]:
     """The changes of a series on a branch that were expected, or noise, as the last word has it."""
-    marks = await farm.store.marks_on_series(testbed, workload, value)
+    marks = await farm.store.marks_on_series(series, value)
     if not marks:
         return []
     line = await farm.store.line_of(branch)
@@ -204,7 +206,7 @@ async def marked_changes(
             row = await farm.store.judgement(mark.judgement_id)
             found += _of_verdicts([row] if row else [], mark, line)
         elif mark.search_id is not None:
-            found += await _of_search(farm, mark, (testbed, workload, value), line)
+            found += await _of_search(farm, mark, (*series, value), line)
     return sorted(found, key=lambda one: (one.began, one.judged))
 
 
@@ -264,29 +266,19 @@ def _marked(mark: MarkRow, began: int, judged: int) -> Settled:
     return Settled(said=Said(mark.kind), began=began, judged=judged, author=mark.author)
 
 
-async def marks_told(
-    farm: Farm, testbed: str, workload: str, branch: str, position: int
-) -> tuple[str, ...]:
+async def marks_told(farm: Farm, series: SeriesName, branch: str, position: int) -> tuple[str, ...]:
     """What people said of a series' changes up to a position, a sentence each; mostly nothing."""
     first = max(0, position - WINDOW_COMMITS)
     marked = [
-        one
-        for one in await marked_changes(farm, testbed, workload, branch)
-        if first <= one.began <= position
+        one for one in await marked_changes(farm, series, branch) if first <= one.began <= position
     ]
     if not marked:
         return ()
-    samples = await farm.store.samples(
-        testbed=testbed,
-        workload=workload,
-        first_position=first,
-        last_position=position,
-        branch=branch,
-    )
+    samples = await farm.store.samples(series, (first, position), branch=branch)
     begun = {
         one.began: await farm.store.images_of_history(branch, one.began, one.began)
         for one in marked
     }
     labels = {position: images[-1].label for position, images in begun.items() if images}
     spread = await calculate(noise_by_marks, comparable_samples(samples), marked)
-    return describe_marks(marked, labels, spread, workload=workload, testbed=testbed)
+    return describe_marks(marked, labels, spread, workload=series[1], testbed=series[0])

@@ -54,10 +54,9 @@ async def report_of(farm: Farm, search: SearchRow) -> Report:
     inputs = await gather(farm, search)
     images = {image.position - inputs.range.old.position: image for image in _plain(inputs)}
     answer, probes = answer_of(search), await probe_records(farm, search)
-    series = (search.testbed, search.workload, search.branch)
     expected = {
         one.judged - search.old_position: one.author
-        for one in await marked_changes(farm, *series)
+        for one in await marked_changes(farm, search.series, search.branch)
         if one.said is Said.EXPECTED
     }
     known = await context_of(farm, search, inputs, answer, probes)
@@ -82,7 +81,7 @@ async def report_of(farm: Farm, search: SearchRow) -> Report:
             opinion=opinion_of(await farm.store.marks_of_search(search.id)),
             record=await track_record(farm),
             expected=expected,
-            marked=await marks_told(farm, *series, search.new_position),
+            marked=await marks_told(farm, search.series, search.branch, search.new_position),
             stated=search.stated or NOTHING_STATED,
         ),
     )
@@ -159,7 +158,7 @@ async def probe_records(farm: Farm, search: SearchRow) -> list[ProbeRecord]:
         iterations = await farm.store.iterations_of_probe(probe.id, search.value)
         if image is None:
             continue
-        own = (probe.testbed, probe.workload) == (search.testbed, search.workload)
+        own = probe.series == search.series
         note = "" if own else f"{probe.workload} on {probe.testbed}"
         records.extend(
             replace(record, note=note) for record in _records(serial, probe, image, iterations)

@@ -112,7 +112,7 @@ class ComparisonRequests:
         ab_test = await self._farm.store.add_ab_test(
             NewAbTest(
                 variants=rows,
-                series=[(series.testbed, series.workload) for series in wanted],
+                series=[series.name for series in wanted],
                 iterations=question.iterations,
                 images=question.images,
                 confidence=self._farm.workflow.regression.confidence,

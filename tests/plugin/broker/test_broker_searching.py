@@ -72,9 +72,7 @@ async def test_before_it_ends_both_sides_of_the_step_have_enough_boots_to_be_bel
 ):
     search = await past.search()
     await searched_to_the_end(searching, past)
-    measured = await farm.store.samples(
-        testbed="apu", workload="forwarding", first_position=1, last_position=11
-    )
+    measured = await farm.store.samples(("apu", "forwarding"), (1, 11))
     for side in (SLOW_FROM - 1, SLOW_FROM):
         assert sum(len(one.values) for one in measured if one.position == side) >= MIN_VALUES
     probes = await farm.store.probes_of_search(search.id)

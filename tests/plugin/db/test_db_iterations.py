@@ -114,7 +114,7 @@ async def test_values_as_large_and_as_small_as_any_add_up(store, a_probe):
         for ordinal in range(3):
             result = RESULT | {"ordinal": ordinal, "value": value}
             await store.add_iteration(probe=probe, **result)
-    (point,) = await store.points("apu", "forwarding", "main")
+    (point,) = await store.points(("apu", "forwarding"), "main")
     assert (type(point.boots), point.boots, type(point.mean)) == (int, 12, float)
 
 

@@ -232,5 +232,5 @@ async def test_a_value_that_no_run_gave_is_refused_with_those_like_it(requests, 
     assert (search.value, search.unit, search.higher_is_better) == ("BM/7", "", False)
     # It is none of what is judged: it explains no alarm, and is no mark in the history.
     series = ("apu", "forwarding", 1, 11)
-    assert await farm.store.searches_over(*series, repository="") == []
-    assert await farm.store.searches_over(*series, repository="", value="BM/7") == [search]
+    assert await farm.store.searches_over(series, repository="") == []
+    assert await farm.store.searches_over(series, repository="", value="BM/7") == [search]
