@@ -119,7 +119,8 @@ def unclaim(conn: sa.Connection, masterid: int, requests: Iterable[BegunRequest]
 def standing_still(conn: sa.Connection, before_s: float) -> list[tuple[str, float]]:
     """What was begun, has not ended, and has not moved since `before_s`, with its last move.
 
-    There are at most 20 of a kind. A build that is in a step counts as one that moves: the tables cannot tell.
+    There are at most 20 of a kind. A build that is in a step counts as one that moves: the tables
+    cannot tell.
     """
     return [
         *_idle_builds(conn, before_s),
