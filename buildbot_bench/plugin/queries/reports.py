@@ -16,8 +16,7 @@ from buildbot_bench.core.report.context import Context
 from buildbot_bench.core.report.inside import Inside, with_insides
 from buildbot_bench.core.report.kin import Kin, commits_to_ask, with_kin
 from buildbot_bench.core.report.model import ProbeRecord, Report, Setting
-from buildbot_bench.core.report.stated import NOTHING_STATED, StatedChanges, estimates
-from buildbot_bench.core.report.steps import state_changes
+from buildbot_bench.core.report.steps import stated_answer
 from buildbot_bench.core.run_times import RunTimes
 from buildbot_bench.core.sample import PPS, Metric
 from buildbot_bench.core.search import Answer
@@ -82,7 +81,7 @@ async def report_of(farm: Farm, search: SearchRow) -> Report:
             record=await track_record(farm),
             expected=expected,
             marked=await marks_told(farm, search.series, search.branch, search.new_position),
-            stated=search.stated or NOTHING_STATED,
+            stated=search.stated.steps if search.stated else (),
         ),
     )
     report = replace(report, reviews=await _reviews(farm, report))
@@ -197,19 +196,19 @@ def metric_of(inputs: SearchInputs) -> Metric:
     return inputs.samples[0].metric if inputs.samples else PPS
 
 
-async def stated_of(farm: Farm, search: SearchRow) -> StatedChanges:
-    """The figures of an ended search, as its report works them out of what is measured now.
+async def stated_of(farm: Farm, search: SearchRow) -> Answer:
+    """The answer of an ended search with the figures that its report works out now.
 
     Where nobody can read the range any more they are the search's own.
     """
     answer = answer_of(search)
     if not answer.steps:
-        return NOTHING_STATED
+        return answer
     try:
         inputs = await gather(farm, search)
     except UsageError:  # a rewritten branch dropped it
-        return estimates(answer)
-    return state_changes(
+        return answer
+    return stated_answer(
         inputs.range,
         answer,
         inputs.samples,
