@@ -42,13 +42,12 @@ class PhabricatorSite:
         Source: https://secure.phabricator.com/conduit/.
         """
         del page
-        known = await self._conduit(
-            token, "transaction.search", {"objectIdentifier": notice.target}
-        )
+        target = {"objectIdentifier": notice.target}
+        known = await self._conduit(token, "transaction.search", target)
         if mark in json.dumps(known.get("data", [])):
             return
         comment = {"type": "comment", "value": f"{notice.body}\n({mark})\n"}
-        wanted = {"objectIdentifier": notice.target, "transactions": [comment]}
+        wanted = target | {"transactions": [comment]}
         await self._conduit(token, "differential.revision.edit", wanted)
 
     async def _conduit(self, token: str, method: str, parameters: Json) -> Json:
@@ -56,11 +55,10 @@ class PhabricatorSite:
             "api.token": token,
             **{name: _encoded(value) for name, value in _flat(parameters)},
         }
-        answer = await call(
-            "POST", f"{self._settings.site.rstrip('/')}/api/{method}", {}, form=form
-        )
+        site = self._settings.site
+        answer = await call("POST", f"{site.rstrip('/')}/api/{method}", {}, form=form)
         if not isinstance(answer, dict):
-            raise InfraError(f"{self._settings.site} does not answer as Conduit does", hint=HINT)
+            raise InfraError(f"{site} does not answer as Conduit does", hint=HINT)
         if code := answer.get("error_code"):
             said = one_line(f"{code}: {answer.get('error_info')}")
             kind = SiteDenial if code == "ERR-INVALID-AUTH" else SiteRefusal
