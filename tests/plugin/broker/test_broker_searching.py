@@ -87,7 +87,7 @@ async def test_a_revision_that_does_not_boot_is_stepped_around(searching, past, 
     assert (step.old, step.new) == (3, 6)  # r4 is the last that boots before r7
     broken = [await farm.store.image_of(past.shas[p], 0, "") for p in (5, 6)]
     tried = [image.id for image in broken if image is not None]
-    probes = [probe for probe in await farm.store.probes_of(tried, search.series)]
+    probes = await farm.store.probes_of(tried, search.series)
     assert len(probes) <= len(tried)
 
 
