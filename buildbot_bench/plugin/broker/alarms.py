@@ -22,7 +22,7 @@ from buildbot_bench.plugin.db.finding_rows import (
     SearchRow,
 )
 from buildbot_bench.plugin.db.rows import ImageRow
-from buildbot_bench.plugin.db.states import JudgementState, SearchKind, SearchReason
+from buildbot_bench.plugin.db.states import JudgementState, MarkKind, SearchKind, SearchReason
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.farm import for_each
 from buildbot_bench.plugin.farm.series import least_loaded, series_at, testbed_of
@@ -35,7 +35,7 @@ from buildbot_bench.plugin.queries.incidents import (
     is_of,
     score_of,
 )
-from buildbot_bench.plugin.queries.judgements import said_noise, said_settled
+from buildbot_bench.plugin.queries.judgements import said
 
 
 async def search_of(
@@ -52,7 +52,7 @@ async def search_of(
     `key` names what asks, so that it starts one search; one with that key that was given up is
     begun again under `key@again`. None of those in `but` explains it, nor does one that was noise.
     """
-    but = {*but, *await said_noise(farm)}
+    but = {*but, *await said(farm, MarkKind.NOISE)}
     known = await _of_same_series(farm, alarm, branch, but)
     if known is not None:
         return known
@@ -181,7 +181,7 @@ class Recoveries:
             states=(SearchState.FOUND,), kinds=(SearchKind.EFFECT,)
         )
         # What was expected, or noise, is over by what people said of it.
-        over = await said_settled(self._farm)
+        over = await said(self._farm, MarkKind.NOISE, MarkKind.EXPECTED)
         slower = [
             one
             for one in found

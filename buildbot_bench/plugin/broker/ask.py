@@ -168,7 +168,7 @@ class Capacity:
         worker, testbeds = testbed_of(self.farm, testbed).worker, self.farm.workflow.testbeds
         same_worker = {name for name, other in testbeds.items() if other.worker == worker}
         left_s = [build_s]
-        for probe in await self._open_probes():
+        for probe in await self.farm.store.open_probes():
             if probe.testbed in same_worker:
                 image = await self.farm.store.image(probe.image_id)
                 left_s.append(self._left_s(image, build_s))
@@ -191,15 +191,11 @@ class Capacity:
             if workers.intersection(job_of(image.repository).runs_on) and not image.is_prebuilt
         ]
 
-    async def _open_probes(self) -> list[ProbeRow]:
-        found: list[ProbeRow] = await self.farm.store.open_probes()
-        return found
-
     async def _awaited_images(self) -> set[int]:
         """The images that a probe or a comparison waits for."""
         ab_tests = await self.farm.store.ab_tests(states=(AbTestState.RUNNING,))
         compared = {image_id for ab_test in ab_tests for image_id in ab_test.image_ids}
-        return compared | {probe.image_id for probe in await self._open_probes()}
+        return compared | {probe.image_id for probe in await self.farm.store.open_probes()}
 
     async def _drop(self, image: ImageRow) -> None:
         """First in the tables: a master that dies in between lets the build end, and keeps it."""

@@ -1,6 +1,6 @@
 """Judgements as REST shows them, and settled changes with people's marks."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.evidence import comparable_samples
@@ -8,9 +8,8 @@ from buildbot_bench.core.json_model import Json
 from buildbot_bench.core.judge.marks import noise_by_marks
 from buildbot_bench.core.judge.model import Said, Settled, is_small
 from buildbot_bench.core.report.opinions import Opinion, OpinionKind, TrackRecord, describe_marks
-from buildbot_bench.core.search import Step
 from buildbot_bench.plugin.db.branches import Segment, is_on
-from buildbot_bench.plugin.db.finding_rows import JudgementRow, MarkRow, SearchRow
+from buildbot_bench.plugin.db.finding_rows import JudgementRow, MarkRow
 from buildbot_bench.plugin.db.rows import SeriesName
 from buildbot_bench.plugin.db.states import JudgementState, MarkKind
 from buildbot_bench.plugin.farm import Farm
@@ -210,23 +209,8 @@ async def marked_changes(
     return sorted(found, key=lambda one: (one.began, one.judged))
 
 
-def sure_steps(search: SearchRow) -> list[Step]:
-    """The steps that a search states for sure."""
-    return [step for step in search.steps if step.is_sure(search.error)]
-
-
-async def said_noise(farm: Farm) -> frozenset[int]:
-    """The searches whose finding was noise, as the last word has it: they explain no alarm."""
-    return await _said(farm, {MarkKind.NOISE})
-
-
-async def said_settled(farm: Farm) -> frozenset[int]:
-    """The searches of which the last word says that nothing is open: expected, or noise."""
-    return await _said(farm, {MarkKind.NOISE, MarkKind.EXPECTED})
-
-
-async def _said(farm: Farm, kinds: Collection[MarkKind]) -> frozenset[int]:
-    """The searches whose last mark is one of these kinds."""
+async def said(farm: Farm, *kinds: MarkKind) -> frozenset[int]:
+    """The searches of which the last word is of these kinds."""
     return frozenset(
         mark.search_id
         for mark in await farm.store.newest_marks()
@@ -241,7 +225,7 @@ async def _of_search(
     search = await farm.store.search(mark.search_id) if mark.search_id else None
     if search is None:
         return []
-    if steps := sure_steps(search):
+    if steps := [step for step in search.steps if step.is_sure(search.error)]:
         return [
             _marked(mark, search.old_position + step.old + 1, search.old_position + step.new)
             for step in steps
