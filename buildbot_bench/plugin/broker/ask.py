@@ -11,6 +11,7 @@ from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.evidence import usable_image
 from buildbot_bench.core.revision import ABBREVIATION_LENGTH, Revision
 from buildbot_bench.core.search import PREBUILT, Measure
+from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.core.variant import Recipe
 from buildbot_bench.history import Fit
 from buildbot_bench.plugin.db.finding_rows import SearchRow
@@ -38,12 +39,7 @@ class BuildTarget:
 
 def target_of(revision: Revision, branch: str) -> BuildTarget:
     """A revision as it is, of a branch's repository."""
-    return BuildTarget(
-        sha=revision.sha,
-        position=revision.position,
-        label=revision.label,
-        repository=repository_of(branch),
-    )
+    return BuildTarget(**shared(BuildTarget, revision), repository=repository_of(branch))
 
 
 # What whoever asks brings back to life.

@@ -12,6 +12,7 @@ from buildbot_bench.core.incident.breakage import broken_tip, mended, plan_break
 from buildbot_bench.core.incident.model import TIP_ROW, Breakage, BrokenTip, Ending
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.search import Measure
+from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.plugin.broker.ask import (
     Capacity,
     ask_boots,
@@ -161,9 +162,7 @@ class Breakages:
         search = await farm.store.add_search(
             NewSearch(
                 key=f"{watched.kind}:{watched.testbed}:{watched.workload}:{old_sha}:{new_sha}",
-                branch=watched.branch,
-                testbed=watched.testbed,
-                workload=watched.workload,
+                **shared(Watched, watched),
                 unit="",
                 old_sha=old_sha,
                 old_position=tip.works,
@@ -173,7 +172,6 @@ class Breakages:
                 error=farm.workflow.regression.error,
                 reason=SearchReason.ALARM,
                 requester="",
-                kind=watched.kind,
             ),
             now=farm.now(),
         )

@@ -7,7 +7,6 @@ from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.evidence import (
     MAX_FRUITLESS,
     Relinks,
-    SearchTerms,
     comparable_samples,
     evidence_of,
     may_relink,
@@ -304,7 +303,7 @@ async def _policy(farm: Farm, search: NewSearch, *, images: bool) -> SearchPolic
     )
     return await calculate(
         policy_of,
-        SearchTerms(
+        SearchPolicy(
             error=search.error,
             min_effect=search.min_effect,
             claimed=search.claimed,
