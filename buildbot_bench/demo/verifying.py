@@ -32,7 +32,7 @@ from buildbot_bench.workflow.model import Workflow
 
 
 def find_troubles(place: FarmPlace) -> tuple[HealthFinding, ...]:
-    """What of a farm wants a person, errors first; without a database what else can be seen."""
+    """What an operator must look at, errors first; without a database what else can be seen."""
     workflow, now_s = place.read_workflow(), time.time()
     runs = master_since_s(place.directory, place.master) is not None
     names = {*workflow.builders, *(one.worker for one in workflow.testbeds.values())}
