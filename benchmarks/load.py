@@ -258,13 +258,12 @@ async def _judge_values(farm: Farm, *, before: int = 0, slower: float = 1.0) -> 
     What stands for its values was judged.
     """
     series = all_series(farm.workflow.bench_jobs)[0]
-    names = (series.testbed, series.workload)
     tip = (await farm.store.newest_commits(["main"]))["main"]
     image = await farm.store.image_at("main", tip.position - 1 - before)
-    blank = await unjudged(farm, image, "main", image.position - 1, series=names, unit="pps")
+    blank = await unjudged(farm, image, "main", image.position - 1, series=series.name, unit="pps")
     row = await farm.store.ensure_judgement(blank, now=farm.now())
     await farm.store.change(row, rounds=1, state=JudgementState.NOTHING)
-    probe = (await farm.store.probes_of([image.id], *names))[0]
+    probe = (await farm.store.probes_of([image.id], series.name))[0]
 
     def change(connection: sa.Connection) -> None:
         boot = sa.select(ITERATION.c.id).where(ITERATION.c.probe_id == probe.id)

@@ -22,7 +22,6 @@ from benchmarks.many_labs import FORK, STABLE, Size
 from buildbot_bench.core.branches import name_in_repository, repository_of
 from buildbot_bench.core.metric import Metric
 from buildbot_bench.core.named_values import pack, pack_names
-from buildbot_bench.core.report.stated import NOTHING_STATED
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.plugin.db.schema import (
     ARTEFACT,
@@ -374,7 +373,7 @@ def _search_row(number: int, main: Sequence[str], size: Size, past: Past) -> Row
         "requester": "",
         "state": "found" if has_ended else "running",
         "answer": _found(effect) if has_ended else None,
-        "stated": NOTHING_STATED if has_ended else None,
+        "stated": _found(effect) if has_ended else None,
         "created_at": at_s,
         "ended_at": at_s if has_ended else None,
         "version": 0,

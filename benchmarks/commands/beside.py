@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import median
 
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.core.evidence import SearchTerms
+from buildbot_bench.core.search.model import SearchPolicy
 from buildbot_bench.lab.command.settings import CommandWorkload
 from buildbot_bench.lab.driver import Blast
 from buildbot_bench.local.bench import Bench
@@ -95,7 +95,7 @@ def measure_beside() -> Beside:
         search = LocalSearch(
             campaign=Campaign(recipe=BuildRecipe(), workload=workload, name="sleep"),
             between=Revisions(git=git).between(f"HEAD~{COMMITS}", "HEAD"),
-            terms=SearchTerms(error=0.01, min_effect=0.001),
+            terms=SearchPolicy(error=0.01, min_effect=0.001),
         )
         stopwatch = _Stopwatch(CommandMeasurer(workload, search.terms.min_effect))
         with opened(git, most_bytes=1 << 30) as repository:

@@ -21,10 +21,10 @@ from typing import Any
 
 from benchmarks.progress import counted, keep
 from benchmarks.recorded.record import RECORDING, Recording, read
-from buildbot_bench.core.evidence import SearchTerms
 from buildbot_bench.core.revision import Revision, RevisionRange
 from buildbot_bench.core.run_times import RunTimes
 from buildbot_bench.core.search import Answer, plan
+from buildbot_bench.core.search.model import SearchPolicy
 from buildbot_bench.lab.command.settings import CPU, USER, WALL, CommandWorkload
 from buildbot_bench.lab.command.value import time_of
 from buildbot_bench.local.campaign import Campaign, LocalSearch
@@ -236,7 +236,7 @@ def _search(value: str) -> LocalSearch:
             name="work",
         ),
         between=RevisionRange(revisions=revisions),
-        terms=SearchTerms(error=0.01, min_effect=0.02),
+        terms=SearchPolicy(error=0.01, min_effect=0.02),
     )
 
 

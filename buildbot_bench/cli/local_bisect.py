@@ -14,13 +14,13 @@ from buildbot_bench.cli.local_page import check_page, write_page
 from buildbot_bench.cli.local_view import LocalView
 from buildbot_bench.cli.local_workflow import task_of
 from buildbot_bench.core.errors import BenchError, UsageError
-from buildbot_bench.core.evidence import SearchTerms
 from buildbot_bench.core.json_model import to_json
 from buildbot_bench.core.legible import one_line, several_lines, shorten
 from buildbot_bench.core.report.kin import commits_to_ask, with_kin
 from buildbot_bench.core.report.model import Report, ReportKind
 from buildbot_bench.core.report.words import count, named
 from buildbot_bench.core.revision import RevisionRange
+from buildbot_bench.core.search.model import SearchPolicy
 from buildbot_bench.history.kin import kin_of
 from buildbot_bench.lab.command.settings import NAME_ONE
 from buildbot_bench.local.bench import Bench
@@ -192,7 +192,7 @@ def _search(options: LocalOptions, task: LocalTask, revisions: Revisions) -> Loc
     return LocalSearch(
         campaign=campaign_of(options, task, revisions),
         between=between,
-        terms=SearchTerms(error=task.error, min_effect=task.min_effect),
+        terms=SearchPolicy(error=task.error, min_effect=task.min_effect),
         skipped=revisions.named_in(between, options.skip),
         again=revisions.named_in(between, options.again),
         ahead=options.ahead,

@@ -1,6 +1,6 @@
 """Findings on the health of a farm, each with the next thing to do."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -38,59 +38,6 @@ class HealthFinding:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Disk:
-    """What a file system has, in bytes; `path` lies on it."""
-
-    path: str
-    free: int
-    total: int
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class WorkerCondition:
-    """A worker that bench.yml names; `version` is that of its Buildbot, "" when not known."""
-
-    name: str
-    connected: bool
-    version: str = ""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Skew:
-    """By how many seconds at least the clock of `whose` is off ours."""
-
-    whose: str
-    seconds: float
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class StuckMessage:
-    """A mail or notice that is not sent, since when, and why; `given_up`: nobody tries again."""
-
-    row: str
-    since_s: float
-    given_up: bool
-    error: str
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Held:
-    """A testbed in quarantine since a time, in seconds since the epoch."""
-
-    testbed: str
-    since_s: float
-    reason: str
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class StandingStill:
-    """Work that was begun, has not ended, and has not gone on since a time."""
-
-    what: str
-    since_s: float
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class OpenPort:
     """A port of the master, of its `workers` or `pages`, who reaches it, and whether by TLS."""
 
@@ -98,15 +45,6 @@ class OpenPort:
     port: str
     is_local: bool
     is_encrypted: bool
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class MasterCondition:
-    """One of several masters: whether it shows that it lives, and what keeps it from the others."""
-
-    name: str
-    alive: bool
-    trouble: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -118,95 +56,52 @@ class Hang:
     path: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Condition:
-    """What was read of a farm; times in seconds since the epoch.
-
-    `database_problem` says why the tables could not be read: then nothing of them is known.
-    `buildbot` is the version of the master's; `waiting` counts the probes that are asked for.
-    `masters` are several, or none; `broker` says whether one of them runs the broker.
-    `doubled_numbers` are lines about r-numbers that several commits claim. `hangs` are those of
-    this master, the oldest first.
-    """
-
-    now_s: float
-    master_runs: bool
-    buildbot: str
-    database_problem: str = ""
-    database_next: str = ""
-    disks: tuple[Disk, ...] = ()
-    skews: tuple[Skew, ...] = ()
-    workers: tuple[WorkerCondition, ...] = ()
-    last_boot_at_s: float | None = None
-    waiting: int = 0
-    messages: tuple[StuckMessage, ...] = ()
-    held: tuple[Held, ...] = ()
-    standing: tuple[StandingStill, ...] = ()
-    ports: tuple[OpenPort, ...] = ()
-    masters: tuple[MasterCondition, ...] = ()
-    broker: bool = True
-    doubled_numbers: tuple[str, ...] = ()
-    hangs: tuple[Hang, ...] = ()
+Findings = Iterator[HealthFinding]
 
 
-def findings(condition: Condition) -> tuple[HealthFinding, ...]:
-    """What wants a person, errors first."""
-    found = [
-        *_database(condition),
-        *_master(condition),
-        *_hangs(condition),
-        *_masters(condition),
-        *_disks(condition),
-        *_clocks(condition),
-        *_workers(condition),
-        *_boots(condition),
-        *_standing(condition),
-        *_messages(condition),
-        *_quarantines(condition),
-        *_ports(condition),
-        *_repository(condition),
-    ]
-    return tuple(sorted(found, key=lambda one: one.severity is not Severity.ERROR))
+def of_database(problem: str, then: str) -> Findings:
+    """A database whose tables cannot be read: nothing of them is known."""
+    yield _error("database", problem, then)
 
 
-def _database(condition: Condition) -> Iterator[HealthFinding]:
-    if condition.database_problem:
-        yield _error("database", condition.database_problem, condition.database_next)
-
-
-def _master(condition: Condition) -> Iterator[HealthFinding]:
-    if not condition.master_runs:
+def of_master(*, runs: bool) -> Findings:
+    """Whether a master, on any machine, runs."""
+    if not runs:
         yield _error("master", "no master runs", "start it, and read its log if it ends again")
 
 
-def _hangs(condition: Condition) -> Iterator[HealthFinding]:
-    recent = [one for one in condition.hangs if condition.now_s - one.at_s < HANG_NEWS_S]
+def of_hangs(hangs: Sequence[Hang], now_s: float) -> Findings:
+    """The hangs of this master, the oldest first."""
+    recent = [one for one in hangs if now_s - one.at_s < HANG_NEWS_S]
     if recent:
         last = recent[-1]
         times = f"; so it was {len(recent)} times this week" if len(recent) > 1 else ""
         yield _warning(
             "master",
-            f"{_ago(condition.now_s - last.at_s)} ago it {last.what}{times}",
+            f"{_ago(now_s - last.at_s)} ago it {last.what}{times}",
             f"read what its threads did, in {last.path}, and report it",
         )
 
 
-def _masters(condition: Condition) -> Iterator[HealthFinding]:
-    for one in condition.masters:
-        if not one.alive:
-            yield _warning(
-                "masters",
-                f"master {quoted(one.name)} has gone; the others go on",
-                "start it, or read its log for why it ends",
-            )
-        elif one.trouble:
-            yield _error(
-                "masters",
-                f"master {quoted(one.name)}: {one.trouble}",
-                "start crossbar, and see that the master reaches it:"
-                " docs/how-to/several-masters.md",
-            )
-    if condition.master_runs and not condition.broker:
+def of_one_master(name: str, *, alive: bool, trouble: str) -> Findings:
+    """One of several: whether it shows that it lives, and what keeps it from the others."""
+    if not alive:
+        yield _warning(
+            "masters",
+            f"master {quoted(name)} has gone; the others go on",
+            "start it, or read its log for why it ends",
+        )
+    elif trouble:
+        yield _error(
+            "masters",
+            f"master {quoted(name)}: {trouble}",
+            "start crossbar, and see that the master reaches it: docs/how-to/several-masters.md",
+        )
+
+
+def of_broker(*, runs: bool) -> Findings:
+    """Whether one of several masters runs the broker."""
+    if not runs:
         yield _error(
             "masters",
             "no master runs the broker",
@@ -214,106 +109,108 @@ def _masters(condition: Condition) -> Iterator[HealthFinding]:
         )
 
 
-def _disks(condition: Condition) -> Iterator[HealthFinding]:
-    for disk in condition.disks:
-        free = f"{disk.path} has {disk.free / _GIB:.1f} GiB free of {disk.total / _GIB:.1f}"
-        then = "see `artefacts: {retention: …}` of bench.yml, and Buildbot's logHorizon"
-        if disk.free < LEAST_FREE_BYTES:
-            yield _error("disk", free, f"make room now; {then}")
-        elif disk.free < LEAST_FREE_SHARE * disk.total:
-            yield _warning("disk", free, then)
+def of_disk(path: str, *, free: int, total: int) -> Findings:
+    """What the file system of a path has, in bytes."""
+    room = f"{path} has {free / _GIB:.1f} GiB free of {total / _GIB:.1f}"
+    then = "see `artefacts: {retention: …}` of bench.yml, and Buildbot's logHorizon"
+    if free < LEAST_FREE_BYTES:
+        yield _error("disk", room, f"make room now; {then}")
+    elif free < LEAST_FREE_SHARE * total:
+        yield _warning("disk", room, then)
 
 
-def _clocks(condition: Condition) -> Iterator[HealthFinding]:
-    for skew in condition.skews:
-        off = f"the clock of {skew.whose} is off by {skew.seconds:.0f} s or more"
-        then = "let NTP set the clocks of all machines"
-        if skew.seconds > CLOCK_ERROR_S:
-            yield _error("clock", off, then)
-        elif skew.seconds > CLOCK_WARNING_S:
-            yield _warning("clock", off, then)
+def of_clock(whose: str, seconds: float) -> Findings:
+    """By how much at least a clock is off ours."""
+    off = f"the clock of {whose} is off by {seconds:.0f} s or more"
+    then = "let NTP set the clocks of all machines"
+    if seconds > CLOCK_ERROR_S:
+        yield _error("clock", off, then)
+    elif seconds > CLOCK_WARNING_S:
+        yield _warning("clock", off, then)
 
 
-def _workers(condition: Condition) -> Iterator[HealthFinding]:
-    for worker in condition.workers if condition.master_runs else ():
-        if not worker.connected:
-            yield _error(
-                "workers",
-                f"worker {quoted(worker.name)} is not connected",
-                "start it; its twistd.log says why it does not get in",
-            )
-        elif worker.version and _series(worker.version) != _series(condition.buildbot):
-            yield _warning(
-                "workers",
-                f"worker {quoted(worker.name)} has Buildbot {worker.version},"
-                f" the master {condition.buildbot}",
-                "install the same release of buildbot-bench on both",
-            )
-
-
-def _series(version: str) -> list[str]:
-    return version.split(".")[:2]
-
-
-def _boots(condition: Condition) -> Iterator[HealthFinding]:
-    if condition.last_boot_at_s is None:
-        if condition.waiting and not condition.database_problem:
-            yield _warning(
-                "boots",
-                f"nothing was booted yet, and {condition.waiting} probes wait",
-                "see the Lab page for what they wait for",
-            )
-        return
-    silent_s = condition.now_s - condition.last_boot_at_s
-    last = f"the last boot was {_ago(silent_s)} ago"
-    if condition.waiting and silent_s > SILENCE_S:
+def of_worker(name: str, *, connected: bool, version: str, buildbot: str) -> Findings:
+    """A worker that bench.yml names; `version` is that of its Buildbot, "" when not known."""
+    if not connected:
         yield _error(
-            "boots",
-            f"{last}, and {condition.waiting} probes wait",
-            "see the Lab page for what they wait for",
+            "workers",
+            f"worker {quoted(name)} is not connected",
+            "start it; its twistd.log says why it does not get in",
         )
+    elif version and version.split(".")[:2] != buildbot.split(".")[:2]:
+        yield _warning(
+            "workers",
+            f"worker {quoted(name)} has Buildbot {version}, the master {buildbot}",
+            "install the same release of buildbot-bench on both",
+        )
+
+
+def of_boots(silent_s: float | None, waiting: int) -> Findings:
+    """How long ago the last boot was, None before the first; and how many probes are asked for."""
+    wait, then = f"{waiting} probes wait", "see the Lab page for what they wait for"
+    if silent_s is None:
+        if waiting:
+            yield _warning("boots", f"nothing was booted yet, and {wait}", then)
+        return
+    last = f"the last boot was {_ago(silent_s)} ago"
+    if waiting and silent_s > SILENCE_S:
+        yield _error("boots", f"{last}, and {wait}", then)
     elif silent_s > QUIET_S:
         yield _warning("boots", last, "see whether commits still arrive, and the control images")
 
 
-def _standing(condition: Condition) -> Iterator[HealthFinding]:
-    """Without a master all of it stands, and the next one gives it back when it starts."""
-    for one in condition.standing if condition.master_runs else ():
-        yield _error(
-            "work",
-            f"{one.what} stands still for {_ago(condition.now_s - one.since_s)}",
-            "its master gives it back within two minutes after disk and database work again;"
-            " if it does not, read its log for 'stood still' and restart it",
-        )
+def of_standing_work(what: str, age_s: float) -> Findings:
+    """Work that was begun, has not ended, and has not gone on for so long."""
+    yield _error(
+        "work",
+        f"{what} stands still for {_ago(age_s)}",
+        "its master gives it back within two minutes after disk and database work again;"
+        " if it does not, read its log for 'stood still' and restart it",
+    )
 
 
-def _messages(condition: Condition) -> Iterator[HealthFinding]:
-    for one in condition.messages:
-        age_s = condition.now_s - one.since_s
-        why = f": {one.error}" if one.error else ""
-        if one.given_up:
-            yield _warning(
-                "outbox",
-                f"{one.row} was refused or given up{why}",
-                "fix the cause; a restart of the master retries it",
-            )
-        elif age_s > MAIL_WARNING_S:
-            make = _error if age_s > MAIL_ERROR_S else _warning
-            yield make(
-                "outbox",
-                f"{one.row} waits for {_ago(age_s)}{why}",
-                "see `mail` and `notify` of bench.yml, and whether the server answers",
-            )
-
-
-def _quarantines(condition: Condition) -> Iterator[HealthFinding]:
-    for held in condition.held:
+def of_message(row: str, age_s: float, error: str, *, given_up: bool) -> Findings:
+    """A mail or notice that is not sent, and why; `given_up`: nobody tries again."""
+    why = f": {error}" if error else ""
+    if given_up:
         yield _warning(
-            "testbeds",
-            f"{held.testbed} is in quarantine for {_ago(condition.now_s - held.since_s)}:"
-            f" {held.reason}",
-            "look at the testbed, then release it on the Lab page",
+            "outbox",
+            f"{row} was refused or given up{why}",
+            "fix the cause; a restart of the master retries it",
         )
+    elif age_s > MAIL_WARNING_S:
+        make = _error if age_s > MAIL_ERROR_S else _warning
+        yield make(
+            "outbox",
+            f"{row} waits for {_ago(age_s)}{why}",
+            "see `mail` and `notify` of bench.yml, and whether the server answers",
+        )
+
+
+def of_quarantine(testbed: str, age_s: float, reason: str) -> Findings:
+    """A testbed in quarantine."""
+    yield _warning(
+        "testbeds",
+        f"{testbed} is in quarantine for {_ago(age_s)}: {reason}",
+        "look at the testbed, then release it on the Lab page",
+    )
+
+
+def of_port(one: OpenPort) -> Findings:
+    """Passwords and patches go by it."""
+    then = {
+        "workers": "make certificates by `bench-farm certificates`, and say ssl: in BENCH_PB",
+        "pages": "put a proxy with TLS before them, and listen on 127.0.0.1;"
+        " see docs/how-to/access.md",
+    }
+    if not (one.is_local or one.is_encrypted):
+        open_to_all = f"{one.port} of the {one.of} is open to other machines without TLS"
+        yield _warning("ports", open_to_all, then.get(one.of, "see docs/how-to/access.md"))
+
+
+def of_doubled_number(line: str) -> Findings:
+    """An r-number that several commits claim."""
+    yield _warning("repository", *line.split("; ", 1))
 
 
 def _ago(seconds: float) -> str:
@@ -328,21 +225,3 @@ def _error(part: str, problem: str, then: str) -> HealthFinding:
 
 def _warning(part: str, problem: str, then: str) -> HealthFinding:
     return HealthFinding(severity=Severity.WARNING, part=part, problem=problem, next=then)
-
-
-def _ports(condition: Condition) -> Iterator[HealthFinding]:
-    """Passwords and patches go by them."""
-    then = {
-        "workers": "make certificates by `bench-farm certificates`, and say ssl: in BENCH_PB",
-        "pages": "put a proxy with TLS before them, and listen on 127.0.0.1;"
-        " see docs/how-to/access.md",
-    }
-    for one in condition.ports:
-        if not (one.is_local or one.is_encrypted):
-            open_to_all = f"{one.port} of the {one.of} is open to other machines without TLS"
-            yield _warning("ports", open_to_all, then.get(one.of, "see docs/how-to/access.md"))
-
-
-def _repository(condition: Condition) -> Iterator[HealthFinding]:
-    for line in condition.doubled_numbers:
-        yield _warning("repository", *line.split("; ", 1))

@@ -184,25 +184,15 @@ def _assumed(min_effect: float) -> Prior:
     )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SearchTerms:
-    """What is asked of a search: see `SearchPolicy`, of which these are fields."""
-
-    error: float
-    min_effect: float
-    claimed: float | None = None
-    max_measurements: int = 2000
-
-
 def policy_of(
-    terms: SearchTerms,
+    terms: SearchPolicy,
     history: Sequence[Sample],
     *,
     first: int,
     images: bool,
     randomised: bool = False,
 ) -> SearchPolicy:
-    """How a search is to be made, by what was measured so far; `history` is comparable.
+    """How a search of some terms is to be made, by what was measured; `history` is comparable.
 
     Its positions are those of `first`, the range's old end; `images` is whether further images of
     a revision can be made. `randomised` is whether each iteration has another size of environment
@@ -216,15 +206,12 @@ def policy_of(
     # Layout moves no instruction: another image tells nothing of a metric that is counted.
     counted = any(sample.metric.noise is NoiseClass.EXACT for sample in history)
     in_noise = randomised and not (images or counted)
-    return SearchPolicy(
-        error=terms.error,
-        min_effect=terms.min_effect,
-        claimed=terms.claimed,
+    return replace(
+        terms,
         higher_is_better=all(sample.metric.higher_is_better for sample in history),
         sigma_run=noise.sigma_run,
         sigma_build=noise.rounding if in_noise else spread_of_images(within, noise),
         far_share=noise.far_share,
-        max_measurements=terms.max_measurements,
         images=images and not counted,
         layout=not (counted or in_noise),
         counted=counted,

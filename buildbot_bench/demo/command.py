@@ -164,11 +164,11 @@ def _restore(options: argparse.Namespace) -> int:
 
 
 def _doctor(options: argparse.Namespace) -> int:
-    from buildbot_bench.core.condition import Severity, findings  # noqa: PLC0415
+    from buildbot_bench.core.condition import Severity  # noqa: PLC0415
     from buildbot_bench.demo.place import place_of  # noqa: PLC0415
-    from buildbot_bench.demo.verifying import read_condition  # noqa: PLC0415
+    from buildbot_bench.demo.verifying import find_troubles  # noqa: PLC0415
 
-    found = findings(read_condition(place_of(options)))
+    found = find_troubles(place_of(options))
     if options.json:
         print(json.dumps({"findings": [asdict(one) for one in found]}))
     else:

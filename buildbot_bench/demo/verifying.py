@@ -5,12 +5,20 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
-from importlib import metadata
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from buildbot_bench.core.condition import Condition, Disk
+from buildbot_bench.core.condition import (
+    HealthFinding,
+    Severity,
+    of_database,
+    of_disk,
+    of_doubled_number,
+    of_hangs,
+    of_master,
+    of_port,
+)
 from buildbot_bench.core.errors import BenchError
 from buildbot_bench.demo import on_disk
 from buildbot_bench.demo.on_disk import master_since_s
@@ -23,52 +31,35 @@ from buildbot_bench.plugin.operations.violations import Moment, Violation, worke
 from buildbot_bench.workflow.model import Workflow
 
 
-def read_condition(place: FarmPlace) -> Condition:
-    """How a farm is; one whose database does not answer is described as far as may be."""
-    workflow = place.read_workflow()
+def find_troubles(place: FarmPlace) -> tuple[HealthFinding, ...]:
+    """What an operator must look at, errors first; without a database what else can be seen."""
+    workflow, now_s = place.read_workflow(), time.time()
     runs = master_since_s(place.directory, place.master) is not None
-    condition = Condition(
-        now_s=time.time(),
-        master_runs=runs,
-        buildbot=metadata.version("buildbot"),
-        disks=tuple(_disks(place)),
-        ports=read_ports(place.master),
-        hangs=hangs(place.master),
-        doubled_numbers=_doubled_numbers(place, workflow),
-    )
+    names = {*workflow.builders, *(one.worker for one in workflow.testbeds.values())}
+    found: list[HealthFinding] = []
     try:
         with snapshot(place.db) as conn:
-            names = {*workflow.builders, *(one.worker for one in workflow.testbeds.values())}
-            return replace(
-                condition,
-                master_runs=condition.master_runs or health.a_master_lives(conn, condition.now_s),
-                skews=tuple(health.skews(conn)),
-                workers=tuple(health.workers(conn, names)),
-                last_boot_at_s=health.last_boot_at_s(conn),
-                waiting=health.waiting(conn),
-                messages=tuple(health.stuck_messages(conn)),
-                held=tuple(health.held(conn)),
-                standing=tuple(health.standing(conn, condition.now_s)),
-                masters=tuple(health.masters(conn)),
-                broker=health.a_broker_runs(conn),
-            )
+            runs = runs or health.a_master_lives(conn, now_s)
+            found += health.findings(conn, names, now_s, master_runs=runs)
     except BenchError as problem:
-        then = problem.hint or "see --db and BENCH_DB"
-        return replace(condition, database_problem=problem.message, database_next=then)
+        found += of_database(problem.message, problem.hint or "see --db and BENCH_DB")
+    found += [*of_master(runs=runs), *of_hangs(hangs(place.master), now_s), *_disks(place)]
+    found += [one for port in read_ports(place.master) for one in of_port(port)]
+    found += _doubled_numbers(place, workflow)
+    return tuple(sorted(found, key=lambda one: one.severity is not Severity.ERROR))
 
 
-def _doubled_numbers(place: FarmPlace, workflow: Workflow) -> tuple[str, ...]:
+def _doubled_numbers(place: FarmPlace, workflow: Workflow) -> Iterator[HealthFinding]:
     """The odd r-numbers of the master's mirror; none where there is none yet."""
-    found: list[str] = []
     for one in workflow.watches:
         path = mirror_path(place.master, one.key)
         mirror = MirrorHistory(path, one.url, branches=one.push.branches, name=one.name or None)
         with suppress(BenchError):
-            found += [f"{one.name}: {line}" if one.name else line for line in mirror.oddities()]
-    return tuple(found)
+            for line in mirror.oddities():
+                yield from of_doubled_number(f"{one.name}: {line}" if one.name else line)
 
 
-def _disks(place: FarmPlace) -> Iterator[Disk]:
+def _disks(place: FarmPlace) -> Iterator[HealthFinding]:
     seen: set[int] = set()
     is_file = place.db.get_backend_name() == "sqlite"
     database = (Path(place.db.database or "").parent,) if is_file else ()
@@ -77,7 +68,7 @@ def _disks(place: FarmPlace) -> Iterator[Disk]:
             continue
         seen.add(path.stat().st_dev)
         usage = shutil.disk_usage(path)
-        yield Disk(path=str(path), free=usage.free, total=usage.total)
+        yield from of_disk(str(path), free=usage.free, total=usage.total)
 
 
 # A row follows what it tells of within a transaction; slow machines need a second for it.

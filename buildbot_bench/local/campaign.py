@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Protocol, TypeVar
 
-from buildbot_bench.core.evidence import SearchTerms
 from buildbot_bench.core.revision import RevisionRange
+from buildbot_bench.core.search.model import SearchPolicy
 from buildbot_bench.lab.command.settings import CommandWorkload
 from buildbot_bench.local.recipe import BuildRecipe
 
@@ -61,7 +61,7 @@ class LocalSearch:
 
     campaign: Campaign
     between: RevisionRange
-    terms: SearchTerms
+    terms: SearchPolicy
     skipped: frozenset[int] = frozenset()
     conflicts: frozenset[int] = frozenset()
     again: frozenset[int] = frozenset()

@@ -149,14 +149,7 @@ class Revisions:
         """The revision that a name means; raises as `sha` does."""
         sha = self.sha(name, within="HEAD")
         (found,) = self._log(sha, "--max-count=1")
-        return Revision(
-            sha=sha,
-            position=self.count(sha),
-            parent_sha=found.parent_sha,
-            subject=found.subject,
-            author=found.author,
-            committed_at_s=found.committed_at_s,
-        )
+        return replace(found, position=self.count(sha))
 
     def named_in(
         self, between: RevisionRange, names: Sequence[str], *, elsewhere: bool = False

@@ -25,7 +25,7 @@ from buildbot_bench.plugin.broker.scheduler import RECONCILE_S
 from buildbot_bench.plugin.buildbot_fixes.poller import Poller
 from buildbot_bench.plugin.buildbot_fixes.sturdy_build import SturdyFactory
 from buildbot_bench.plugin.farm import bench_builder, profile_builder
-from buildbot_bench.plugin.operations.hangs import kind_of, listening, worker_ports
+from buildbot_bench.plugin.operations.hangs import listening, worker_ports
 from buildbot_bench.plugin.private_files import PRIVATE_UMASK
 from buildbot_bench.plugin.rest import endpoints as rest
 from buildbot_bench.plugin.rest.access import BenchAuth
@@ -66,16 +66,16 @@ def check_access(config: Mapping[str, Any]) -> None:
             " secrets/session.key, made once by `openssl rand -hex 32`"
         )
     for port in worker_ports(config.get("protocols") or {}):
-        where = listening(port)
+        where = listening(port, of="workers")
         if not (where.is_local or where.is_encrypted):
             _LOG.warn(
                 "bench: workers connect without encryption: {port}; see SECURITY.md",
-                port=kind_of(port),
+                port=where.port,
             )
 
 
 def _check_proxy(www: Mapping[str, Any]) -> None:
-    if not listening(www.get("port")).is_local:
+    if not listening(www.get("port"), of="pages").is_local:
         error(
             "www: RemoteUserAuth trusts a header that anybody can send to"
             f" {quoted(www.get('port'))}: let the port be 'unix:…', or listen on 127.0.0.1 alone"

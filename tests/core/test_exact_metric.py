@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from buildbot_bench.core import ministat
-from buildbot_bench.core.evidence import SearchTerms, policy_of
+from buildbot_bench.core.evidence import policy_of
 from buildbot_bench.core.judge.decide import judge
 from buildbot_bench.core.judge.model import Alarm, JudgePolicy, Nothing, Suspicion
 from buildbot_bench.core.model.learn import learn
@@ -249,7 +249,7 @@ def test_counts_that_do_not_repeat_are_run_as_often_as_others():
 
 
 def test_a_policy_of_counts_asks_for_two_values_and_one_of_what_varies_for_three():
-    terms = SearchTerms(error=0.01, min_effect=0.005)
+    terms = SearchPolicy(error=0.01, min_effect=0.005)
     of_counts = policy_of(terms, [counted(0, BEFORE)], first=0, images=False)
     of_rates = policy_of(terms, [replace(counted(0, BEFORE), metric=PPS)], first=0, images=False)
     assert (of_counts.values_that_prove, of_rates.values_that_prove) == (2, 3)

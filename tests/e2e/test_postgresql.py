@@ -1,14 +1,15 @@
 """The same search with its tables on PostgreSQL, by the one line that changes for it."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
 
-from buildbot_bench.core.condition import findings
 from buildbot_bench.demo.backup import make_backup, restore
-from buildbot_bench.demo.verifying import read_condition, verify
+from buildbot_bench.demo.verifying import find_troubles, verify
+from buildbot_bench.plugin.operations.copies import snapshot
 from tests.databases import new_database, postgresql_server
 from tests.e2e.checks import (
     assert_each_iteration_is_there_once,
@@ -52,10 +53,12 @@ def test_the_farm_is_well_and_comes_back_whole_from_its_backup(
 
     def is_well() -> bool:
         # How full the disk is, is the machine's business.
-        return all(one.part == "disk" for one in findings(read_condition(place)))
+        return all(one.part == "disk" for one in find_troubles(place))
 
     farm.wait(is_well, "workers that found the master again")
-    assert [worker.version for worker in read_condition(place).workers] != ["", ""]
+    with snapshot(place.db) as conn:
+        told = conn.execute(sa.text("SELECT info FROM workers")).scalars().all()
+    assert all(json.loads(info)["version"] for info in told)
     make_backup(place, tmp_path / "backup", artefacts=False, testbeds=None)
     new = tmp_path / "new"
     with new_database(postgresql_server()) as url:

@@ -5,8 +5,7 @@ import time
 
 import pytest
 
-from buildbot_bench.core.condition import findings
-from buildbot_bench.demo.verifying import read_condition
+from buildbot_bench.demo.verifying import find_troubles
 from buildbot_bench.plugin.masters.membership import BEAT_S, HOLD_S
 from tests.chaos.masters import Ledger, kill_through_a_search, what_contradicts
 from tests.chaos.several_masters import SeveralMasters
@@ -105,7 +104,7 @@ def test_a_router_that_goes_is_told_and_its_return_is_enough(farm: SeveralMaster
         return [lacks in one["trouble"] for one in masters] == [True, True]
 
     def told() -> bool:
-        found = [one for one in findings(read_condition(place_of(farm))) if one.part == "masters"]
+        found = [one for one in find_troubles(place_of(farm)) if one.part == "masters"]
         return [(lacks in one.problem, "start crossbar" in one.next) for one in found] == [
             (True, True)
         ] * 2

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from buildbot_bench.core.evidence import SearchTerms
+from buildbot_bench.core.search.model import SearchPolicy
 from buildbot_bench.lab.command.settings import CommandWorkload
 from buildbot_bench.local.bench import Bench
 from buildbot_bench.local.builds import Workshop
@@ -66,7 +66,7 @@ def ask(repository: Repository) -> Callable[..., LocalSearch]:
                 name="read",
             ),
             between=between,
-            terms=SearchTerms(error=0.01, min_effect=0.02),
+            terms=SearchPolicy(error=0.01, min_effect=0.02),
             skipped=revisions.named_in(between, skip),
             again=revisions.named_in(between, again),
             ahead=ahead,

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.evidence import SearchTerms
 from buildbot_bench.core.report.inside import Inside, expected_inside, section_of
 from buildbot_bench.core.report.model import ReportKind
+from buildbot_bench.core.search.model import SearchPolicy
 from buildbot_bench.lab.command.settings import CommandWorkload
 from buildbot_bench.local.campaign import Campaign, LocalSearch
 from buildbot_bench.local.into_merges import SearchIntoMerges
@@ -55,7 +55,7 @@ def search(repository, bench_for):
                 name="read",
             ),
             between=between,
-            terms=SearchTerms(error=0.01, min_effect=0.02),
+            terms=SearchPolicy(error=0.01, min_effect=0.02),
             skipped=revisions.named_in(between, skip),
             first_parent=first_parent,
         )

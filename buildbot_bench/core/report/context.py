@@ -7,11 +7,10 @@ from buildbot_bench.core.incident.confirmation import Standing
 from buildbot_bench.core.json_model import Count
 from buildbot_bench.core.metric import Metric, NoiseClass
 from buildbot_bench.core.report.opinions import NOBODY_SPOKE, Opinion, TrackRecord
-from buildbot_bench.core.report.stated import NOTHING_STATED, StatedChanges
 from buildbot_bench.core.report.why import Captures
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.sample import Sample
-from buildbot_bench.core.search import Suspect
+from buildbot_bench.core.search import Step, Suspect
 from buildbot_bench.core.touched import CommitPrior
 
 
@@ -120,7 +119,7 @@ class Context:
     prior: CommitPrior | None = None
     marked: tuple[str, ...] = ()
     expected: Mapping[int, str] = field(default_factory=dict)
-    stated: StatedChanges = NOTHING_STATED
+    stated: tuple[Step, ...] = ()
 
 
 NO_CONTEXT = Context()

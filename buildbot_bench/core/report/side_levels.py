@@ -9,7 +9,6 @@ from statistics import fmean
 from buildbot_bench.core import ministat
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.report.model import Levels, Side
-from buildbot_bench.core.report.stated import StatedChange
 from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.core.sample import Metric, Sample
 from buildbot_bench.core.search import Step
@@ -128,7 +127,7 @@ def change_between(
 
 
 def as_stated(
-    stated: StatedChange, now: PrintedChange, item: ItemUnderTest = ItemUnderTest.KERNEL
+    stated: Step, now: PrintedChange, item: ItemUnderTest = ItemUnderTest.KERNEL
 ) -> PrintedChange:
     """The change that was stated when the search ended; boots made since do not move it."""
     then, today = stated.levels or (stated.effect,), pair_of(now.levels) or (now.effect,)

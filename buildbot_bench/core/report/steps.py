@@ -17,7 +17,6 @@ from buildbot_bench.core.report.side_levels import (
     measured_values,
     pair_of,
 )
-from buildbot_bench.core.report.stated import NOTHING_STATED, StatedChange, StatedChanges
 from buildbot_bench.core.report.words import count
 from buildbot_bench.core.revision import Revision, RevisionRange
 from buildbot_bench.core.sample import Metric, NoiseClass, Sample
@@ -101,7 +100,7 @@ def describe_steps(
     setting: Setting,
     *,
     one_layout: str = "",
-    stated: StatedChanges = NOTHING_STATED,
+    stated: Iterable[Step] = (),
 ) -> Iterator[StepReport]:
     """The answer's steps, oldest first, each with the values of the levels on its two sides.
 
@@ -109,12 +108,13 @@ def describe_steps(
     `stated` of a step stands: no later boot moves it.
     """
     counted = setting.metric.noise is NoiseClass.EXACT
+    known = {(one.old, one.new): one for one in stated}
     for step in sorted(answer.steps, key=lambda step: step.new):
         sure = step.is_sure(setting.error)
         old, new = _sides(between, answer, values, step, sure=sure)
         change = change_between(old, new, step, setting.item)
-        if (known := stated.find(step)) is not None:
-            change = as_stated(known, change, setting.item)
+        if then := known.get((step.old, step.new)):
+            change = as_stated(then, change, setting.item)
         held = contrast(old.side, new.side, metric=setting.metric, confidence=setting.confidence)
         yield StepReport(
             old=between.revisions[step.old],
@@ -134,7 +134,7 @@ def describe_steps(
         )
 
 
-def state_changes(
+def stated_answer(
     between: RevisionRange,
     answer: Answer,
     samples: Iterable[Sample],
@@ -142,21 +142,23 @@ def state_changes(
     metric: Metric,
     error: float,
     no_ops: Collection[int],
-) -> StatedChanges:
-    """The figures that a report gives of the steps of an answer, in the answer's order."""
+) -> Answer:
+    """The answer with the figures that a report gives of its steps."""
     values = measured_values(samples, metric, same=no_ops)
     found = []
     for step in answer.steps:
         sides = _sides(between, answer, values, step, sure=step.is_sure(error))
         change = change_between(*sides, step)
         found.append(
-            StatedChange(
-                old=step.old,
-                new=step.new,
-                **shared(StatedChange, change) | {"levels": pair_of(change.levels)},
+            replace(
+                step,
+                effect=change.effect,
+                low=change.low,
+                high=change.high,
+                levels=pair_of(change.levels),
             )
         )
-    return StatedChanges(changes=tuple(found))
+    return replace(answer, steps=tuple(found))
 
 
 def _sides(

@@ -121,7 +121,7 @@ class Step:
     middle of failures that are contiguous with the certainty of the search. `untried` stretches
     were not tried either, and may be testable. All else between was tried, and is untestable.
     With a `race` the step is one of the share of boots that have another speed, and `effect` that
-    on the mean of many boots.
+    on the mean of many boots. `levels` are those that a report states, in the metric's unit.
     """
 
     old: int
@@ -135,6 +135,7 @@ class Step:
     believed: Stretches = ()
     untried: Stretches = ()
     race: OtherSpeed | None = None
+    levels: tuple[float, float] | None = None
 
     def is_sure(self, error: float) -> bool:
         """Whether it is stated by a search that may be wrong with probability `error`."""

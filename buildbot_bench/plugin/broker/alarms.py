@@ -22,7 +22,7 @@ from buildbot_bench.plugin.db.finding_rows import (
     SearchRow,
 )
 from buildbot_bench.plugin.db.rows import ImageRow
-from buildbot_bench.plugin.db.states import JudgementState, SearchKind, SearchReason
+from buildbot_bench.plugin.db.states import JudgementState, MarkKind, SearchKind, SearchReason
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.farm import for_each
 from buildbot_bench.plugin.farm.series import least_loaded, series_at, testbed_of
@@ -35,7 +35,7 @@ from buildbot_bench.plugin.queries.incidents import (
     is_of,
     score_of,
 )
-from buildbot_bench.plugin.queries.judgements import said_noise, said_settled
+from buildbot_bench.plugin.queries.judgements import said
 
 
 async def search_of(
@@ -52,7 +52,7 @@ async def search_of(
     `key` names what asks, so that it starts one search; one with that key that was given up is
     begun again under `key@again`. None of those in `but` explains it, nor does one that was noise.
     """
-    but = {*but, *await said_noise(farm)}
+    but = {*but, *await said(farm, MarkKind.NOISE)}
     known = await _of_same_series(farm, alarm, branch, but)
     if known is not None:
         return known
@@ -71,10 +71,9 @@ async def _of_same_series(
     series = series_at(farm, alarm.testbed, alarm.workload)
     for testbed in dict.fromkeys((alarm.testbed, *series.pool)):
         for search in await farm.store.searches_over(
-            testbed=testbed,
-            workload=alarm.workload,
-            old_position=alarm.old_position,
-            new_position=alarm.new_position,
+            (testbed, alarm.workload),
+            alarm.old_position,
+            alarm.new_position,
             repository=repository_of(branch),
             value=alarm.value,
         ):
@@ -123,7 +122,7 @@ async def _join(farm: Farm, search: SearchRow, alarm: RaisedAlarm, branch: str) 
 async def _ends_sooner(farm: Farm, search: SearchRow, alarm: AlarmedSeries) -> bool:
     if search.state is not SearchState.RUNNING:
         return False
-    if (search.testbed, search.workload) == (alarm.testbed, alarm.workload):
+    if search.series == (alarm.testbed, alarm.workload):
         return False  # the boots of one value are those of all
     declared = testbed_of(farm, search.testbed)
     iterations, _ = await farm.store.progress(search.id)
@@ -143,9 +142,7 @@ async def _move(farm: Farm, search: SearchRow, alarm: RaisedAlarm) -> SearchRow 
     left = NewIncidentSeries(
         search_id=search.id,
         **shared(RaisedAlarm, search) | {"claimed": alarmed_by(search).effect},
-        judgement_id=await farm.store.judgement_of_search(
-            search.id, search.testbed, search.workload, search.value
-        ),
+        judgement_id=await farm.store.judgement_of_search(search.id, search.series, search.value),
     )
     await farm.store.join_incident(left, now=farm.now())
     moved = await farm.store.change(
@@ -184,7 +181,7 @@ class Recoveries:
             states=(SearchState.FOUND,), kinds=(SearchKind.EFFECT,)
         )
         # What was expected, or noise, is over by what people said of it.
-        over = await said_settled(self._farm)
+        over = await said(self._farm, MarkKind.NOISE, MarkKind.EXPECTED)
         slower = [
             one
             for one in found
@@ -264,12 +261,7 @@ class Recoveries:
 
     async def _samples(self, search: SearchRow, first: int, last: int) -> list[Sample]:
         return await self._farm.store.samples(
-            testbed=search.testbed,
-            workload=search.workload,
-            first_position=first,
-            last_position=last,
-            unit=search.measured_in,
-            branch=search.branch,
+            search.series, (first, last), unit=search.measured_in, branch=search.branch
         )
 
     async def _close(self, search: SearchRow, recovery: Recovery) -> None:

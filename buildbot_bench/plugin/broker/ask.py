@@ -11,6 +11,7 @@ from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.evidence import usable_image
 from buildbot_bench.core.revision import ABBREVIATION_LENGTH, Revision
 from buildbot_bench.core.search import PREBUILT, Measure
+from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.core.variant import Recipe
 from buildbot_bench.history import Fit
 from buildbot_bench.plugin.db.finding_rows import SearchRow
@@ -38,12 +39,7 @@ class BuildTarget:
 
 def target_of(revision: Revision, branch: str) -> BuildTarget:
     """A revision as it is, of a branch's repository."""
-    return BuildTarget(
-        sha=revision.sha,
-        position=revision.position,
-        label=revision.label,
-        repository=repository_of(branch),
-    )
+    return BuildTarget(**shared(BuildTarget, revision), repository=repository_of(branch))
 
 
 # What whoever asks brings back to life.
@@ -168,7 +164,7 @@ class Capacity:
         worker, testbeds = testbed_of(self.farm, testbed).worker, self.farm.workflow.testbeds
         same_worker = {name for name, other in testbeds.items() if other.worker == worker}
         left_s = [build_s]
-        for probe in await self._open_probes():
+        for probe in await self.farm.store.open_probes():
             if probe.testbed in same_worker:
                 image = await self.farm.store.image(probe.image_id)
                 left_s.append(self._left_s(image, build_s))
@@ -191,15 +187,11 @@ class Capacity:
             if workers.intersection(job_of(image.repository).runs_on) and not image.is_prebuilt
         ]
 
-    async def _open_probes(self) -> list[ProbeRow]:
-        found: list[ProbeRow] = await self.farm.store.open_probes()
-        return found
-
     async def _awaited_images(self) -> set[int]:
         """The images that a probe or a comparison waits for."""
         ab_tests = await self.farm.store.ab_tests(states=(AbTestState.RUNNING,))
         compared = {image_id for ab_test in ab_tests for image_id in ab_test.image_ids}
-        return compared | {probe.image_id for probe in await self._open_probes()}
+        return compared | {probe.image_id for probe in await self.farm.store.open_probes()}
 
     async def _drop(self, image: ImageRow) -> None:
         """First in the tables: a master that dies in between lets the build end, and keeps it."""
@@ -249,7 +241,7 @@ class Boots:
         await ask_boots(
             self.farm,
             row.id,
-            (search.testbed, search.workload),
+            search.series,
             reason,
             iterations,
             priority=priority,

@@ -12,6 +12,7 @@ from buildbot_bench.core.incident.breakage import broken_tip, mended, plan_break
 from buildbot_bench.core.incident.model import TIP_ROW, Breakage, BrokenTip, Ending
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.search import Measure
+from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.plugin.broker.ask import (
     Capacity,
     ask_boots,
@@ -102,10 +103,10 @@ class Breakages:
                 workload=series.workload,
             )
             for series in all_series(self._farm.workflow.bench_jobs)
-            if (series.testbed, series.workload) in failed
+            if series.name in failed
             and series.measures(branch)
             and series.testbed not in held
-            and (series.testbed, series.workload) not in broken
+            and series.name not in broken
         ]
         for watched in (Watched(kind=SearchKind.BUILD, branch=branch), *boots):
             if watched in told:
@@ -121,7 +122,7 @@ class Breakages:
             failing = await store.failing_builds(watched.branch, first)
         else:
             series = (watched.testbed, watched.workload)
-            failing = await store.failing_boots(watched.branch, *series, first)
+            failing = await store.failing_boots(watched.branch, series, first)
         last = list(failing.values())[:TIP_ROW]
         if len(last) < TIP_ROW or not all(last):
             return None
@@ -161,9 +162,7 @@ class Breakages:
         search = await farm.store.add_search(
             NewSearch(
                 key=f"{watched.kind}:{watched.testbed}:{watched.workload}:{old_sha}:{new_sha}",
-                branch=watched.branch,
-                testbed=watched.testbed,
-                workload=watched.workload,
+                **shared(Watched, watched),
                 unit="",
                 old_sha=old_sha,
                 old_position=tip.works,
@@ -173,7 +172,6 @@ class Breakages:
                 error=farm.workflow.regression.error,
                 reason=SearchReason.ALARM,
                 requester="",
-                kind=watched.kind,
             ),
             now=farm.now(),
         )
@@ -246,7 +244,7 @@ class Breakages:
         image = await ask_image(farm, target_of(revision, search.branch))
         if await revived(farm, image) is None:
             return
-        series, reason = (search.testbed, search.workload), ProbeReason.SEARCH
+        series, reason = search.series, ProbeReason.SEARCH
         await ask_boots(farm, image.id, series, reason, 1, search_id=search.id, serial=serial)
 
     async def _end(

@@ -13,7 +13,7 @@ from buildbot_bench.plugin.broker.ask import ask_boots, ask_image, target_of
 from buildbot_bench.plugin.broker.commit_watch import NoOpCommits
 from buildbot_bench.plugin.broker.news import Asked
 from buildbot_bench.plugin.db.probes import OF_COMMITS
-from buildbot_bench.plugin.db.rows import AskedRow, CommitRow
+from buildbot_bench.plugin.db.rows import AskedRow, CommitRow, SeriesName
 from buildbot_bench.plugin.db.states import OPEN_PROBES, OPEN_SEARCHES, ProbeReason
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate
@@ -54,41 +54,32 @@ async def _before(
 ) -> tuple[list[int], list[Gate]]:
     """What is known behind the gates of a series and at each of them, up to a position."""
     first = max(0, newest - WINDOW_COMMITS)
-    known = await _asked(farm, branch, series.testbed, series.workload, first)
+    known = await _asked(farm, branch, series.name, first)
     held = await held_testbeds(farm)
     gates = [
-        await _gate(farm, branch, testbed, series.workload, first, held=testbed in held)
+        await _gate(farm, branch, (testbed, series.workload), first, held=testbed in held)
         for testbed in series.gates
     ]
     measured = [one.position for one in known if one.state in OPEN_PROBES or _ended_well(one)]
     return measured, gates
 
 
-async def _gate(
-    farm: Farm, branch: str, testbed: str, workload: str, first: int, *, held: bool
-) -> Gate:
-    asked = await _asked(farm, branch, testbed, workload, first)
-    samples = await farm.store.samples(
-        testbed=testbed,
-        workload=workload,
-        first_position=first,
-        last_position=max((one.position for one in asked), default=0),
-        branch=branch,
-    )
+async def _gate(farm: Farm, branch: str, series: SeriesName, first: int, *, held: bool) -> Gate:
+    asked = await _asked(farm, branch, series, first)
+    last = max((one.position for one in asked), default=0)
+    samples = await farm.store.samples(series, (first, last), branch=branch)
     well = {one.position for one in asked if _ended_well(one)}
     return Gate(
         settled={one.position for one in asked if one.state in _SETTLED},
         figures=figures_of(samples, well),
-        least=farm.workflow.min_effect_on(testbed),
+        least=farm.workflow.min_effect_on(series[0]),
         quarantined=held,
     )
 
 
-async def _asked(
-    farm: Farm, branch: str, testbed: str, workload: str, first: int
-) -> Sequence[AskedRow]:
+async def _asked(farm: Farm, branch: str, series: SeriesName, first: int) -> Sequence[AskedRow]:
     """The newest request for each commit from a position on."""
-    rows = await farm.store.asked_commits(branch, testbed, workload, first)
+    rows = await farm.store.asked_commits(branch, series, first)
     return tuple({row.position: row for row in rows}.values())
 
 
@@ -118,7 +109,7 @@ class CommitQueue:
         searched = {
             search.testbed for search in await self._farm.store.searches(states=OPEN_SEARCHES)
         }
-        measured = {(p.testbed, p.workload) for p in open_probes if p.reason in OF_COMMITS}
+        measured = {p.series for p in open_probes if p.reason in OF_COMMITS}
         is_on = self._farm.workflow.on.push is not None
         tips = await self._farm.store.newest_commits(
             await watched_branches(self._farm) if is_on else ()
@@ -128,7 +119,7 @@ class CommitQueue:
             self._asked.taken_back()
         spans = {branch: (await self._first(branch), tip.position) for branch, tip in tips.items()}
         for series in all_series(self._farm.workflow.bench_jobs):
-            if (series.testbed, series.workload) not in measured:
+            if series.name not in measured:
                 idle = series.testbed not in busy_testbeds | searched
                 await self._request_series(series, spans, idle=idle)
 
@@ -175,8 +166,7 @@ class CommitQueue:
             )
         waiting = await self._farm.store.unmeasured(
             branch,
-            series.testbed,
-            series.workload,
+            series.name,
             lost_before=self._lost_before,
             limit=WINDOW_COMMITS,
         )
@@ -196,19 +186,17 @@ async def ask_commit(
     Without a name it is asked for once, and again when the boots that were asked for were lost.
     """
     image = await ask_image(farm, target_of(commit.revision, commit.branch))
-    tries = await farm.store.probes_of([image.id], series.testbed, series.workload)
+    tries = await farm.store.probes_of([image.id], series.name)
     lost = sum(probe.state in UNMEASURED_STATES for probe in tries)
     boots = series.iterations or await _auto(farm, series, commit)
-    of = (series.testbed, series.workload)
+    of = series.name
     await ask_boots(farm, image.id, of, reason, boots, serial=lost, name=name)
 
 
 async def _auto(farm: Farm, series: Series, commit: CommitRow) -> int:
     samples = await farm.store.samples(
-        testbed=series.testbed,
-        workload=series.workload,
-        first_position=max(0, commit.position - WINDOW_COMMITS),
-        last_position=commit.position,
+        series.name,
+        (max(0, commit.position - WINDOW_COMMITS), commit.position),
         branch=commit.branch,
     )
     return auto_iterations(await calculate(learn, comparable_samples(samples)))
@@ -246,12 +234,12 @@ class Schedules:
         if first_seen_s is None or due_s < first_seen_s:
             return
         waiting = {
-            (probe.testbed, probe.workload)
+            probe.series
             for probe in await store.open_probes()
             if probe.reason is ProbeReason.SCHEDULE
         }
         for series in all_series(self._farm.workflow.bench_jobs):
-            if series.measures(branch) and (series.testbed, series.workload) not in waiting:
+            if series.measures(branch) and series.name not in waiting:
                 await self._ask(tip, series, due_s)
 
     def _complain(self, branch: str) -> None:

@@ -15,6 +15,7 @@ from buildbot_bench.plugin.db.finding_rows import (
     NewSearch,
     RaisedAlarm,
     SearchRow,
+    SeriesRange,
     VerdictGrounds,
 )
 from buildbot_bench.plugin.db.rows import ImageRow
@@ -125,19 +126,13 @@ async def search_for(
     before = await farm.store.image_at(branch, anchor)
     if before is None:
         return None
-    series = {"testbed": judgement.testbed, "workload": judgement.workload}
-    higher_is_better = await farm.store.direction_of(**series, unit=unit)
+    higher_is_better = await farm.store.direction_of(judgement.series, unit)
     if judgement.value:
-        metric = await farm.store.metric_of(**series, unit=judgement.value)
+        metric = await farm.store.metric_of(judgement.series, judgement.value)
         higher_is_better = metric.higher_is_better
     raised = RaisedAlarm(
-        **series,
-        unit=unit,
-        value=judgement.value,
-        old_sha=before.sha,
-        old_position=before.position,
-        new_sha=judgement.new_sha,
-        new_position=judgement.new_position,
+        **shared(SeriesRange, judgement)
+        | {"unit": unit, "old_sha": before.sha, "old_position": before.position},
         claimed=claimed,
         judgement_id=judgement.id,
         higher_is_better=higher_is_better,
@@ -207,7 +202,7 @@ class Remeasuring:
             await ask_boots(
                 self._farm,
                 (await ask_image(self._farm, wanted)).id,
-                (search.testbed, search.workload),
+                search.series,
                 ProbeReason.SEARCH,
                 _BOOTS_AGAIN,
                 search_id=search.id,

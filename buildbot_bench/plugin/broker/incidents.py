@@ -18,7 +18,7 @@ from buildbot_bench.plugin.broker import ask
 from buildbot_bench.plugin.broker.alarms import search_of
 from buildbot_bench.plugin.broker.collect import why_fruitless
 from buildbot_bench.plugin.db.finding_rows import IncidentSeriesRow, RaisedAlarm, SearchRow
-from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
+from buildbot_bench.plugin.db.rows import ProbeRow
 from buildbot_bench.plugin.db.states import OPEN_PROBES, ProbeReason
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate
@@ -172,8 +172,7 @@ class Incidents:
         return [
             probe
             for probe in await self._farm.store.probes_of_search(member.search_id)
-            if (member.testbed, member.workload) == (probe.testbed, probe.workload)
-            and probe.reason is ProbeReason.CONFIRM
+            if member.series == probe.series and probe.reason is ProbeReason.CONFIRM
         ]
 
 
@@ -204,7 +203,7 @@ def without_twins(inputs: SearchInputs) -> Evidence:
     twins = {
         (image.position - first, image.ordinal)
         for image in inputs.images.values()
-        if _is_twin(image, firsts.get((image.variant, image.position)))
+        if (one := firsts.get((image.variant, image.position))) and is_alike(image, one)
     }
     return replace(
         inputs.evidence,
@@ -213,7 +212,3 @@ def without_twins(inputs: SearchInputs) -> Evidence:
             for one in inputs.evidence.measurements
         ),
     )
-
-
-def _is_twin(image: ImageRow, first: ImageRow | None) -> bool:
-    return first is not None and is_alike(image, first)

@@ -41,9 +41,8 @@ class NoOps:
         if probe.reason is ProbeReason.SCHEDULE:
             return False
         if probe.reason in OF_COMMITS:
-            series = {"testbed": probe.testbed, "workload": probe.workload}
             branch = await branch_of_image(self._farm, image)
-            twin = await store.measured_twin(image, branch=branch, **series)
+            twin = await store.measured_twin(image, probe.series, branch=branch)
             if twin is not None:
                 await self._close(probe, image, twin)
             return twin is not None

@@ -16,7 +16,7 @@ from buildbot_bench.plugin.broker.verdicts import (
     unjudged,
 )
 from buildbot_bench.plugin.db.finding_rows import JudgementRow
-from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
+from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow, SeriesName
 from buildbot_bench.plugin.db.states import JudgementState, ProbeReason
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate
@@ -53,9 +53,9 @@ class Judging:
     async def _judge_probe(self, probe: ProbeRow) -> None:
         image = await self._farm.store.image(probe.image_id)
         if image is not None and probe.failure is None:
-            is_settled = await self._judge(image, probe.testbed, probe.workload, None)
+            is_settled = await self._judge(image, probe.series, None)
             if is_settled and probe.reason in _OF_COMMITS:
-                await judge_values(self._farm, image, probe.testbed, probe.workload)
+                await judge_values(self._farm, image, *probe.series)
         await self._farm.store.change(probe, judged=True)
 
     async def _judge_again(self, judgement: JudgementRow) -> None:
@@ -63,32 +63,24 @@ class Judging:
         image = None if judged is None else await self._farm.store.image(judged)
         if image is None:
             return
-        series = (judgement.testbed, judgement.workload)
-        if judgement.value or await self._judge(image, *series, judgement):
-            await judge_values(self._farm, image, *series)
+        if judgement.value or await self._judge(image, judgement.series, judgement):
+            await judge_values(self._farm, image, *judgement.series)
 
     async def _judge(
-        self, image: ImageRow, testbed: str, workload: str, earlier: JudgementRow | None
+        self, image: ImageRow, series: SeriesName, earlier: JudgementRow | None
     ) -> bool:
         """Judge what stands for a run; False while it wants boots, which serve its values too."""
         branch = await branch_of_image(self._farm, image)
         first = max(0, image.position - WINDOW_COMMITS)
-        samples = await self._farm.store.samples(
-            testbed=testbed,
-            workload=workload,
-            first_position=first,
-            last_position=image.position,
-            branch=branch,
-        )
+        samples = await self._farm.store.samples(series, (first, image.position), branch=branch)
         new, history = split(samples, image)
         if new is None:
             return False
         policy = await self._policy(image, branch, new, history, earlier)
         least = policy.min_effect
-        settled = await settled_changes(self._farm, testbed, workload, first, least, branch=branch)
+        settled = await settled_changes(self._farm, series, first, least, branch=branch)
         verdict = await calculate(judge_by_history, history, new, policy, settled)
         old = predecessor(history, new)
-        series = (testbed, workload)
         last = old.position if old else None
         blank = await unjudged(self._farm, image, branch, last, series=series, unit=new.metric.unit)
         row = earlier or await self._farm.store.ensure_judgement(blank, now=self._farm.now())

@@ -97,8 +97,7 @@ class Asked:
     ) -> CommitRow | None:
         found = await self._farm.store.unmeasured(
             branch,
-            series.testbed,
-            series.workload,
+            series.name,
             span[0],
             last_position=span[1],
             lost_before=lost_before,
@@ -115,7 +114,7 @@ class Asked:
         self._looked[_place(branch, series)] = Looked(low=low, high=high, undone=undone)
 
     def _undone_of(self, series: Series) -> tuple[int, int]:
-        return self._undone.get((series.testbed, series.workload), (0, 0))
+        return self._undone.get(series.name, (0, 0))
 
 
 def _place(branch: str, series: Series) -> Place:
@@ -153,7 +152,7 @@ class News:
             search.id: (
                 search.version,
                 images.get(search.id),
-                self._iterations.get((search.testbed, search.workload)),
+                self._iterations.get(search.series),
                 by_worker.get(testbed_of(self._farm, search.testbed).worker),
                 len(unbuilt) < len(self._farm.workflow.build_job_of(search.repository).runs_on),
                 lasting,

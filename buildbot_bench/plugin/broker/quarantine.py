@@ -1,9 +1,9 @@
 """Control images, quarantines, and whether a boot or a build may start next."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from twisted.internet.defer import Deferred
+from buildbot.util.twisted import async_to_deferred
 from twisted.logger import Logger
 
 from buildbot_bench.api.states import ProbeState
@@ -15,7 +15,6 @@ from buildbot_bench.core.health.model import Point, Signal
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.plugin.broker.ask import ask_boots, ask_image, target_of
 from buildbot_bench.plugin.db.finding_rows import QuarantineRow
-from buildbot_bench.plugin.db.rows import ProbeRow
 from buildbot_bench.plugin.db.states import OPEN_PROBES, ProbeReason
 from buildbot_bench.plugin.farm import Farm, bench_builder, farm_of, profile_builder
 from buildbot_bench.plugin.farm.series import held_testbeds, testbed_of
@@ -25,22 +24,15 @@ from buildbot_bench.plugin.queries.control_images import ControlState, control_s
 _LOG = Logger()
 
 
-def is_let_through(probe: ProbeRow, held: Collection[str]) -> bool:
-    """Whether a probe may run now; `held` are the testbeds in quarantine."""
-    return probe.testbed not in held or probe.reason == ProbeReason.CONTROL
-
-
-def may_start(builder: Any, _worker: Any, request: Any) -> Deferred[bool]:
+@async_to_deferred
+async def may_start(builder: Any, _worker: Any, request: Any) -> bool:
     """Buildbot's question before it starts a build: holds what was issued before the quarantine."""
-    probe, profile = map(request.properties.getProperty, ("bench_probe", "bench_profile"))
-    return Deferred.fromCoroutine(_may_start(farm_of(builder.master), probe or 0, profile or 0))
-
-
-async def _may_start(farm: Farm, probe_id: int, profile_id: int) -> bool:
-    probe, profile = await farm.store.probe(probe_id), await farm.store.profile(profile_id)
+    farm, given = farm_of(builder.master), request.properties.getProperty
+    probe = await farm.store.probe(given("bench_probe") or 0)
+    profile = await farm.store.profile(given("bench_profile") or 0)
     held = await held_testbeds(farm)
     if probe is not None:
-        return is_let_through(probe, held)
+        return probe.testbed not in held or probe.reason is ProbeReason.CONTROL
     # What is neither, the step will say that it is none of ours.
     return profile is None or profile.testbed not in held
 
@@ -148,7 +140,8 @@ class ControlImages:
             workload=state.workload,
             epoch=state.epoch,
             since_s=state.last_good_s or state.rounds[0].round.at_s,
-            shift=_shift(newest),
+            # As its chart saw it.
+            shift=newest.average if newest.signal is Signal.DRIFT else newest.deviation,
             reason=_reason(state, newest),
             now=self._farm.now(),
         )
@@ -190,11 +183,6 @@ def _never_gave_a_value(state: ControlState, lasting: QuarantineRow) -> bool:
     return same and lasting.shift is None and lasting.workload == state.workload
 
 
-def _shift(point: Point) -> float | None:
-    """By what fraction the testbed is off, as its chart saw it."""
-    return point.average if point.signal is Signal.DRIFT else point.deviation
-
-
 def _reason(state: ControlState, point: Point) -> str:
     """What the chart showed, as one clause."""
     what = f"the control image {state.image.label if state.image else state.control.revision}"
@@ -210,17 +198,10 @@ def _reason(state: ControlState, point: Point) -> str:
 _IMAGE = "bench_image"
 
 
-def next_build(builder: Any, requests: Sequence[Any]) -> Deferred[Any]:
+@async_to_deferred
+async def next_build(builder: Any, requests: Sequence[Any]) -> Any:
     """Buildbot's question which of some requests is built next; it asks on each master."""
-    return Deferred.fromCoroutine(_next_build(farm_of(builder.master), requests))
-
-
-def begin_build(builder: Any, _worker: Any, request: Any) -> Deferred[bool]:
-    """Buildbot's question whether a build may start: it may, and counts for its claimant."""
-    return Deferred.fromCoroutine(_begin_build(farm_of(builder.master), request))
-
-
-async def _next_build(farm: Farm, requests: Sequence[Any]) -> Any:
+    farm = farm_of(builder.master)
     by_image = {_image_of(request): request for request in requests}
     if (by_hand := by_image.get(None)) is not None:
         return by_hand  # of no kernel of ours: of a person who controls the farm
@@ -237,10 +218,12 @@ async def _next_build(farm: Farm, requests: Sequence[Any]) -> Any:
     return highest if turn is None else by_image[turn.demand.number]
 
 
-async def _begin_build(farm: Farm, request: Any) -> bool:
+@async_to_deferred
+async def begin_build(builder: Any, _worker: Any, request: Any) -> bool:
+    """Buildbot's question whether a build may start: it may, and counts for its claimant."""
     number = _image_of(request)
     if number is not None:
-        await keep_build(farm, number)
+        await keep_build(farm_of(builder.master), number)
     return True
 
 

@@ -146,7 +146,7 @@ class RemovedTestbeds:
         ab_tests = await store.ab_tests(states=(AbTestState.RUNNING, AbTestState.AWAITING))
         self._without_variant = await store.ab_tests_elsewhere(self._watched)
         await for_each(ab_tests, self._ab_test, "the end of comparison of variants")
-        await for_each(await self._probes(), self._probe, "the end of probe")
+        await for_each(await store.open_probes(), self._probe, "the end of probe")
         await for_each(await self._captures(), self._capture, "the end of capture")
         suspicions = await store.judgements(state=JudgementState.SUSPICION)
         await for_each(suspicions, self._suspicion, "the end of suspicion")
@@ -158,14 +158,14 @@ class RemovedTestbeds:
     async def requests(self) -> list[int]:
         """Buildbot's requests for what is gone, which `advance` calls off."""
         self._elsewhere = await self._farm.store.open_probes_elsewhere(self._watched)
-        probes = [probe.brid for probe in await self._probes() if self._why_of_probe(probe)]
+        probes = [
+            probe.brid
+            for probe in await self._farm.store.open_probes()
+            if self._why_of_probe(probe)
+        ]
         images = [row.brid for row in await self._farm.store.unbuilt_elsewhere(self._watched)]
         captures = [row.brid for row in await self._captures() if await self._why_of_capture(row)]
         return [brid for brid in (*probes, *captures, *images) if brid is not None]
-
-    async def _probes(self) -> list[ProbeRow]:
-        found: list[ProbeRow] = await self._farm.store.open_probes()
-        return found
 
     async def _captures(self) -> list[ProfileRow]:
         store = self._farm.store

@@ -83,7 +83,7 @@ class Searching:
             s
             for s in searches
             if s.state is SearchState.CANCELLING
-            or (s.testbed not in held and (s.testbed, s.workload) not in broken)
+            or (s.testbed not in held and s.series not in broken)
         ]
         if going_on:
             await self._news.look(going_on)

@@ -62,10 +62,8 @@ async def _metric_there(farm: Farm, search: SearchRow, testbed: str) -> Metric |
     """
     alike = testbed in series_at(farm, search.testbed, search.workload).pool
     known = await farm.store.samples(
-        testbed=search.testbed if alike else testbed,
-        workload=search.workload,
-        first_position=max(0, search.new_position - WINDOW_COMMITS),
-        last_position=search.new_position + WINDOW_COMMITS,
+        (search.testbed if alike else testbed, search.workload),
+        (max(0, search.new_position - WINDOW_COMMITS), search.new_position + WINDOW_COMMITS),
         unit=search.value or None,
         branch=search.branch,
     )

@@ -69,7 +69,7 @@ class Workloads:
         image = None if proven is None else await self._revived(proven.image_id)
         if image is None:
             return
-        asked = await self._farm.store.probes_of([image.id], trouble.testbed, trouble.workload)
+        asked = await self._farm.store.probes_of([image.id], (trouble.testbed, trouble.workload))
         tries = [probe for probe in asked if probe.reason is ProbeReason.WORKLOAD]
         # One that ended since the verdict may have turned it: the next cycle knows.
         if any(probe.state in OPEN_PROBES or _is_news(probe, trouble) for probe in tries):

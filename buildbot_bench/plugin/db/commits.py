@@ -9,7 +9,7 @@ from buildbot_bench.api.states import ProbeState
 from buildbot_bench.core.branches import repository_of
 from buildbot_bench.plugin.db.branches import commits_on, line_of, note_branch
 from buildbot_bench.plugin.db.probes import OF_COMMITS
-from buildbot_bench.plugin.db.rows import AskedRow, CommitRow, NewCommit
+from buildbot_bench.plugin.db.rows import AskedRow, CommitRow, NewCommit, SeriesName
 from buildbot_bench.plugin.db.schema import COMMIT, DROPPED_COMMIT, IMAGE, PROBE
 from buildbot_bench.plugin.db.sql import (
     MOST,
@@ -17,6 +17,7 @@ from buildbot_bench.plugin.db.sql import (
     fetch,
     fetch_all,
     insert_unless_known,
+    of_series,
     serialise,
 )
 
@@ -132,8 +133,7 @@ def commit_times(conn: sa.Connection, branch: str, first: int, last: int) -> dic
 def unmeasured(
     conn: sa.Connection,
     branch: str,
-    testbed: str,
-    workload: str,
+    series: SeriesName,
     first_position: int = 0,
     *,
     last_position: int = MOST,
@@ -155,8 +155,7 @@ def unmeasured(
         .where(
             IMAGE.c.variant == COMMIT.c.sha,
             IMAGE.c.repository == repository_of(branch),
-            PROBE.c.testbed == testbed,
-            PROBE.c.workload == workload,
+            *of_series(PROBE, series),
             PROBE.c.reason.in_(OF_COMMITS),
             PROBE.c.state != ProbeState.CANCELLED,
             ~forgotten,
@@ -178,7 +177,7 @@ def unmeasured(
 
 
 def asked_commits(
-    conn: sa.Connection, branch: str, testbed: str, workload: str, first_position: int
+    conn: sa.Connection, branch: str, series: SeriesName, first_position: int
 ) -> list[AskedRow]:
     """The requests for commits of a branch from a position on, oldest request first."""
     query = (
@@ -189,8 +188,7 @@ def asked_commits(
             commits_on(line_of(conn, branch)),
             COMMIT.c.position >= first_position,
             IMAGE.c.repository == repository_of(branch),
-            PROBE.c.testbed == testbed,
-            PROBE.c.workload == workload,
+            *of_series(PROBE, series),
             PROBE.c.reason.in_(OF_COMMITS),
         )
     )

@@ -8,8 +8,8 @@ from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.incident.confirmation import Standing
 from buildbot_bench.core.incident.model import Breakage
 from buildbot_bench.core.incident.relation import AlarmedSeries, is_worse
-from buildbot_bench.core.report.stated import StatedChanges
 from buildbot_bench.core.search import Answer, Step
+from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.core.sharing import PersonPriority
 from buildbot_bench.plugin.db.columns import (
     Count,
@@ -64,6 +64,11 @@ class SeriesRange:
     new_position: int
     value: str = ""
 
+    @property
+    def series(self) -> tuple[str, str]:
+        """The testbed and the workload on it."""
+        return self.testbed, self.workload
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RaisedAlarm(SeriesRange):
@@ -80,15 +85,10 @@ class RaisedAlarm(SeriesRange):
     def on(self, branch: str) -> AlarmedSeries:
         """The alarm in the core's words."""
         return AlarmedSeries(
-            testbed=self.testbed,
-            workload=self.workload,
-            unit=self.unit,
-            value=self.value,
+            **shared(AlarmedSeries, self) | {"effect": self.claimed},
             configuration=branch,
             old=self.old_position,
             new=self.new_position,
-            effect=self.claimed,
-            higher_is_better=self.higher_is_better,
         )
 
 
@@ -221,10 +221,10 @@ class NewSearch(SeriesRange):
 class SearchRow(NewSearch):
     """A search, as stored: its state, and the answer that it came to.
 
-    `stated` are the figures that all mails and pages give of its steps; None until the broker has
-    worked them out. That of a breakage is `breakage`. What a search found is an incident, until its
-    `recovery`. `repository` is what its branch has in front. `inside` are the answers so far of one
-    that goes on inside merges; the first of them is the `answer` when it has ended.
+    `stated` is the answer with the figures that all mails and pages give of its steps; None until
+    the broker has worked them out. That of a breakage is `breakage`. What a search found is an
+    incident, until its `recovery`. `repository` is what its branch has in front. `inside` are the
+    answers so far of one that goes on inside merges; the first is the `answer` when it has ended.
     """
 
     id: int
@@ -237,7 +237,7 @@ class SearchRow(NewSearch):
     breakage: Breakage | None = None
     recovery: Recovery | None = None
     repository: str = ""
-    stated: StatedChanges | None = None
+    stated: Answer | None = None
     inside: Answers | None = None
 
     @property
@@ -248,9 +248,8 @@ class SearchRow(NewSearch):
     @property
     def steps(self) -> tuple[Step, ...]:
         """The steps that it found, as its report states them, counted from its old end."""
-        if self.answer is None or self.stated is None:
-            return () if self.answer is None else self.answer.steps
-        return self.stated.apply(self.answer.steps)
+        known = self.stated or self.answer
+        return known.steps if known else ()
 
     @property
     def headline(self) -> Step | None:

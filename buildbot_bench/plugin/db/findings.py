@@ -19,8 +19,16 @@ from buildbot_bench.plugin.db.finding_rows import (
     NewSearch,
     SearchRow,
 )
+from buildbot_bench.plugin.db.rows import SeriesName
 from buildbot_bench.plugin.db.schema import IMAGE, ITERATION, JUDGEMENT, MARK, PROBE, SEARCH
-from buildbot_bench.plugin.db.sql import ensure, fetch_all, insert_unknown, rows_by, values_of
+from buildbot_bench.plugin.db.sql import (
+    ensure,
+    fetch_all,
+    insert_unknown,
+    of_series,
+    rows_by,
+    values_of,
+)
 from buildbot_bench.plugin.db.states import (
     ALARMS,
     FRUITFUL_SEARCHES,
@@ -91,8 +99,7 @@ def judgements_of_values(
 
 def closed_judgements(
     conn: sa.Connection,
-    testbed: str,
-    workload: str,
+    series: SeriesName,
     first_position: int,
     branch: str,
     *,
@@ -104,8 +111,7 @@ def closed_judgements(
     from the first round on.
     """
     query = sa.select(JUDGEMENT).where(
-        JUDGEMENT.c.testbed == testbed,
-        JUDGEMENT.c.workload == workload,
+        *of_series(JUDGEMENT, series),
         JUDGEMENT.c.new_position >= first_position,
         JUDGEMENT.c.value != "" if value is None else JUDGEMENT.c.value == value,
         judgements_of(line_of(conn, branch)),
@@ -120,13 +126,12 @@ def closed_judgements(
     return fetch_all(conn, query.order_by(JUDGEMENT.c.new_position), JudgementRow)
 
 
-def judged_commits(conn: sa.Connection, testbed: str, workload: str) -> dict[str, int]:
+def judged_commits(conn: sa.Connection, series: SeriesName) -> dict[str, int]:
     """How many samples of a series were judged, by branch."""
     query = (
         sa.select(JUDGEMENT.c.branch, sa.func.count().label("number"))
         .where(
-            JUDGEMENT.c.testbed == testbed,
-            JUDGEMENT.c.workload == workload,
+            *of_series(JUDGEMENT, series),
             JUDGEMENT.c.value == "",
             JUDGEMENT.c.rounds > 0,
             JUDGEMENT.c.state != JudgementState.UNFIT,
@@ -190,8 +195,7 @@ def searches(
 
 def searches_over(
     conn: sa.Connection,
-    testbed: str,
-    workload: str,
+    series: SeriesName,
     old_position: int,
     new_position: int,
     *,
@@ -204,8 +208,7 @@ def searches_over(
     a range is no suspect: ranges that meet in one commit share none.
     """
     query = sa.select(SEARCH).where(
-        SEARCH.c.testbed == testbed,
-        SEARCH.c.workload == workload,
+        *of_series(SEARCH, series),
         SEARCH.c.repository == repository,
         SEARCH.c.kind == SearchKind.EFFECT,
         SEARCH.c.value == value,
@@ -269,13 +272,12 @@ def incidents_over(
 
 
 def judgement_of_search(
-    conn: sa.Connection, search_id: int, testbed: str, workload: str, value: str = ""
+    conn: sa.Connection, search_id: int, series: SeriesName, value: str = ""
 ) -> int | None:
     """The first alarm of a series that is linked to a search."""
     query = sa.select(JUDGEMENT.c.id).where(
         JUDGEMENT.c.search_id == search_id,
-        JUDGEMENT.c.testbed == testbed,
-        JUDGEMENT.c.workload == workload,
+        *of_series(JUDGEMENT, series),
         JUDGEMENT.c.value == value,
     )
     return conn.execute(query.order_by(JUDGEMENT.c.id).limit(1)).scalar()

@@ -10,7 +10,7 @@ from buildbot_bench.core.branches import repository_of
 from buildbot_bench.plugin.db.branches import arrived_on, line_of
 from buildbot_bench.plugin.db.branches import images_of_history as of_history
 from buildbot_bench.plugin.db.quarantines import in_doubt
-from buildbot_bench.plugin.db.rows import ImageRow
+from buildbot_bench.plugin.db.rows import ImageRow, SeriesName
 from buildbot_bench.plugin.db.schema import (
     AB_TEST,
     AB_TEST_IMAGE,
@@ -22,7 +22,7 @@ from buildbot_bench.plugin.db.schema import (
     PROFILE,
     ArtefactRow,
 )
-from buildbot_bench.plugin.db.sql import ensure, fetch, fetch_all
+from buildbot_bench.plugin.db.sql import ensure, fetch, fetch_all, of_series
 from buildbot_bench.plugin.db.states import (
     OPEN_PROBES,
     OPEN_PROFILES,
@@ -103,9 +103,9 @@ def _by_position(conn: sa.Connection, *chosen: sa.ColumnElement[bool]) -> list[I
 
 
 def measured_twin(
-    conn: sa.Connection, row: ImageRow, *, branch: str, testbed: str, workload: str
+    conn: sa.Connection, row: ImageRow, series: SeriesName, *, branch: str
 ) -> ImageRow | None:
-    """The newest older image with the same kernel and a value on that testbed and workload.
+    """The newest older image with the same kernel and a value on that series.
 
     None unless the nearest older revision of the branch that is built has that kernel: one that
     came back after others is worth a boot.
@@ -117,8 +117,7 @@ def measured_twin(
     if predecessor is None or predecessor.kernel != row.kernel:
         return None
     value = sa.select(ITERATION.c.id).where(
-        ITERATION.c.testbed == testbed,
-        ITERATION.c.workload == workload,
+        *of_series(ITERATION, series),
         ITERATION.c.image_id == IMAGE.c.id,
         ITERATION.c.tunables == "",
         ITERATION.c.value.is_not(None),

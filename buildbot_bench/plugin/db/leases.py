@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from buildbot_bench.api.states import ProbeState
-from buildbot_bench.core.condition import StandingStill
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.plugin.db.schema import IMAGE, LEASE, PROBE, PROFILE, LeaseRow
@@ -117,10 +116,11 @@ def unclaim(conn: sa.Connection, masterid: int, requests: Iterable[BegunRequest]
     return released
 
 
-def standing_still(conn: sa.Connection, before_s: float) -> list[StandingStill]:
-    """What was begun, has not ended, and has not moved since `before_s`; at most 20 of a kind.
+def standing_still(conn: sa.Connection, before_s: float) -> list[tuple[str, float]]:
+    """What was begun, has not ended, and has not moved since `before_s`, with its last move.
 
-    A build that is in a step counts as one that moves: the tables cannot tell.
+    There are at most 20 of a kind. A build that is in a step counts as one that moves: the tables
+    cannot tell.
     """
     return [
         *_idle_builds(conn, before_s),
@@ -129,7 +129,7 @@ def standing_still(conn: sa.Connection, before_s: float) -> list[StandingStill]:
     ]
 
 
-def _idle_builds(conn: sa.Connection, before_s: float) -> Iterator[StandingStill]:
+def _idle_builds(conn: sa.Connection, before_s: float) -> Iterator[tuple[str, float]]:
     """Builds without an end that have been between two steps for so long."""
     of_build = _STEPS.c.buildid == _BUILDS.c.id
     runs = sa.select(_STEPS.c.buildid).where(of_build, _STEPS.c.results.is_(None))
@@ -141,10 +141,10 @@ def _idle_builds(conn: sa.Connection, before_s: float) -> Iterator[StandingStill
         .where(_BUILDS.c.complete_at.is_(None), since < before_s, ~runs.exists())
     )
     for row in conn.execute(query.order_by(_BUILDS.c.id).limit(_MOST)):
-        yield StandingStill(what=f"build {row.number} of {row.name}", since_s=row.since_s)
+        yield f"build {row.number} of {row.name}", row.since_s
 
 
-def _idle_requests(conn: sa.Connection, before_s: float) -> Iterator[StandingStill]:
+def _idle_requests(conn: sa.Connection, before_s: float) -> Iterator[tuple[str, float]]:
     """Requests that a master claims without a build that goes on."""
     of_request = _BUILDS.c.buildrequestid == _CLAIMS.c.brid
     runs = sa.select(_BUILDS.c.id).where(of_request, _BUILDS.c.complete_at.is_(None))
@@ -157,10 +157,10 @@ def _idle_requests(conn: sa.Connection, before_s: float) -> Iterator[StandingSti
         .where(_REQUESTS.c.complete == 0, since < before_s, ~runs.exists())
     )
     for row in conn.execute(query.order_by(_CLAIMS.c.brid).limit(_MOST)):
-        yield StandingStill(what=f"request {row.brid} for {row.name}", since_s=row.since_s)
+        yield f"request {row.brid} for {row.name}", row.since_s
 
 
-def _of_the_farm(conn: sa.Connection, before_s: float) -> Iterator[StandingStill]:
+def _of_the_farm(conn: sa.Connection, before_s: float) -> Iterator[tuple[str, float]]:
     """Images, probes and captures whose request ended without being collected."""
     for table, state, what, name in (
         (IMAGE, ImageState.BUILDING, "image", IMAGE.c.label),
@@ -173,7 +173,7 @@ def _of_the_farm(conn: sa.Connection, before_s: float) -> Iterator[StandingStill
             .where(table.c.state == state, _REQUESTS.c.complete_at < before_s)
         )
         for row in conn.execute(query.order_by(table.c.id).limit(_MOST)):
-            yield StandingStill(what=f"{what} {row.id} ({row.name})", since_s=row.since_s)
+            yield f"{what} {row.id} ({row.name})", row.since_s
 
 
 # A process that stands still in the middle of a change holds the lease's row; PostgreSQL then ends

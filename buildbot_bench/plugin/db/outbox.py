@@ -10,8 +10,9 @@ from buildbot_bench.core.incident.confirmation import Standing
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.plugin.db.columns import table_of
 from buildbot_bench.plugin.db.finding_rows import MarkRow, NoticeRow, ReportRow, SearchRow
+from buildbot_bench.plugin.db.rows import SeriesName
 from buildbot_bench.plugin.db.schema import INCIDENT_SERIES, JUDGEMENT, MARK, NOTICE, REPORT, SEARCH
-from buildbot_bench.plugin.db.sql import change, ensure, fetch_all
+from buildbot_bench.plugin.db.sql import change, ensure, fetch_all, of_series
 from buildbot_bench.plugin.db.states import UNSENT, MarkKind, ReportState, SearchKind, SearchReason
 
 P = ParamSpec("P")
@@ -237,7 +238,7 @@ def mark_searches(
 
 
 def marks_on_series(
-    conn: sa.Connection, testbed: str, workload: str, value: str | None = ""
+    conn: sa.Connection, series: SeriesName, value: str | None = ""
 ) -> list[MarkRow]:
     """The last words on changes of a series that say what they were: expected, or noise.
 
@@ -247,7 +248,7 @@ def marks_on_series(
 
     def of(table: sa.Table) -> tuple[sa.ColumnElement[bool], ...]:
         meant = table.c.value != "" if value is None else table.c.value == value
-        return table.c.testbed == testbed, table.c.workload == workload, meant
+        return *of_series(table, series), meant
 
     verdicts = sa.select(JUDGEMENT.c.id).where(*of(JUDGEMENT))
     begun = sa.select(JUDGEMENT.c.search_id).where(*of(JUDGEMENT), JUDGEMENT.c.search_id > 0)

@@ -12,9 +12,16 @@ import sqlalchemy as sa
 from buildbot_bench.api.states import ProbeState
 from buildbot_bench.core.sharing import PersonPriority, Served
 from buildbot_bench.core.wire import FailureKind
-from buildbot_bench.plugin.db.rows import CaptureRow, ProbeRequest, ProbeRow, ProfileRow
+from buildbot_bench.plugin.db.rows import CaptureRow, ProbeRequest, ProbeRow, ProfileRow, SeriesName
 from buildbot_bench.plugin.db.schema import AB_TEST, IMAGE, PROBE, PROFILE, SEARCH, SHARE
-from buildbot_bench.plugin.db.sql import ensure, fetch_all, insert_unless_known, row_by, values_of
+from buildbot_bench.plugin.db.sql import (
+    ensure,
+    fetch_all,
+    insert_unless_known,
+    of_series,
+    row_by,
+    values_of,
+)
 from buildbot_bench.plugin.db.states import (
     OPEN_PROBES,
     OPEN_PROFILES,
@@ -98,18 +105,11 @@ def unjudged_probes(conn: sa.Connection) -> list[ProbeRow]:
 
 
 def probes_of(
-    conn: sa.Connection,
-    image_ids: Collection[int],
-    testbed: str | None = None,
-    workload: str | None = None,
+    conn: sa.Connection, image_ids: Collection[int], series: SeriesName
 ) -> list[ProbeRow]:
-    """The probes of some images, of one testbed or workload if it is named, oldest first."""
-    query = sa.select(PROBE).where(PROBE.c.image_id.in_(image_ids)).order_by(PROBE.c.id)
-    if testbed is not None:
-        query = query.where(PROBE.c.testbed == testbed)
-    if workload is not None:
-        query = query.where(PROBE.c.workload == workload)
-    return fetch_all(conn, query, ProbeRow)
+    """The probes of some images on a series, oldest first."""
+    query = sa.select(PROBE).where(PROBE.c.image_id.in_(image_ids), *of_series(PROBE, series))
+    return fetch_all(conn, query.order_by(PROBE.c.id), ProbeRow)
 
 
 def troubles(

@@ -11,7 +11,7 @@ from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.plugin.db.branches import arrived_on, commits_on, images_of_history, line_of
 from buildbot_bench.plugin.db.images import in_span
-from buildbot_bench.plugin.db.rows import CaptureRow, CommitRow, ListedRow
+from buildbot_bench.plugin.db.rows import CaptureRow, CommitRow, ListedRow, SeriesName
 from buildbot_bench.plugin.db.schema import (
     ARTEFACT,
     CAPTURE,
@@ -22,7 +22,7 @@ from buildbot_bench.plugin.db.schema import (
     PROFILE,
     READ_FILES,
 )
-from buildbot_bench.plugin.db.sql import MOST, fetch, fetch_all, insert_unless_known
+from buildbot_bench.plugin.db.sql import MOST, fetch, fetch_all, insert_unless_known, of_series
 from buildbot_bench.plugin.db.states import ImageState, ProbeReason, ProfileState
 
 
@@ -125,7 +125,7 @@ def presume_no_ops(conn: sa.Connection, no_op_of: Mapping[int, str | None]) -> N
 
 
 def capture_of_workload(
-    conn: sa.Connection, testbed: str, workload: str, before_s: float | None
+    conn: sa.Connection, series: SeriesName, before_s: float | None
 ) -> CaptureRow | None:
     """The newest capture of a workload that knows places, of that testbed if there is one.
 
@@ -135,14 +135,14 @@ def capture_of_workload(
         sa.select(CAPTURE)
         .join(PROFILE, PROFILE.c.digest == CAPTURE.c.digest)
         .where(
-            PROFILE.c.workload == workload,
+            PROFILE.c.workload == series[1],
             PROFILE.c.state == ProfileState.DONE,
             CAPTURE.c.places.is_not(None),
         )
     )
     if before_s is not None:
         query = query.where(PROFILE.c.ended_at <= before_s)
-    own_first = sa.case((PROFILE.c.testbed == testbed, 0), else_=1)
+    own_first = sa.case((PROFILE.c.testbed == series[0], 0), else_=1)
     return fetch(conn, query.order_by(own_first, PROFILE.c.ended_at.desc()), CaptureRow)
 
 
@@ -154,13 +154,10 @@ class BootRow(NamedTuple):
     counted: bool
 
 
-def boots_of(
-    conn: sa.Connection, *, testbed: str, workload: str, image_ids: Collection[int]
-) -> list[BootRow]:
+def boots_of(conn: sa.Connection, series: SeriesName, image_ids: Collection[int]) -> list[BootRow]:
     """The boots of some images as they are, without a tunable set, in the order measured."""
     query = sa.select(ITERATION.c.probe_id, ITERATION.c.at_s, ITERATION.c.value).where(
-        ITERATION.c.testbed == testbed,
-        ITERATION.c.workload == workload,
+        *of_series(ITERATION, series),
         ITERATION.c.tunables == "",
         ITERATION.c.image_id.in_(image_ids),
         ITERATION.c.is_primary,
@@ -216,9 +213,7 @@ def series_that_fail(conn: sa.Connection) -> list[tuple[str, str]]:
     return [(row.testbed, row.workload) for row in conn.execute(query)]
 
 
-def newest_attempts(
-    conn: sa.Connection, *, testbed: str, workload: str, limit: int
-) -> list[AttemptRow]:
+def newest_attempts(conn: sa.Connection, series: SeriesName, limit: int) -> list[AttemptRow]:
     """The jobs of a series that were asked for last and booted something, newest first."""
     query = (
         sa.select(
@@ -226,7 +221,7 @@ def newest_attempts(
             *(PROBE.c.failure, PROBE.c.failure_kind.is_(None), PROBE.c.reason, IMAGE.c.repository),
         )
         .join(IMAGE, IMAGE.c.id == PROBE.c.image_id)
-        .where(PROBE.c.testbed == testbed, PROBE.c.workload == workload, _BOOTED)
+        .where(*of_series(PROBE, series), _BOOTED)
         .order_by(PROBE.c.id.desc())
         .limit(limit)
     )
@@ -243,7 +238,7 @@ def failing_builds(conn: sa.Connection, branch: str, first_position: int) -> dic
 
 
 def failing_boots(
-    conn: sa.Connection, branch: str, testbed: str, workload: str, first_position: int
+    conn: sa.Connection, branch: str, series: SeriesName, first_position: int
 ) -> dict[int, bool]:
     """The same of the boots of a series; requests that booted nothing are left out."""
     query = (
@@ -251,8 +246,7 @@ def failing_boots(
         .join(PROBE, PROBE.c.image_id == IMAGE.c.id)
         .where(
             in_span(conn, first_position, MOST, branch),
-            PROBE.c.testbed == testbed,
-            PROBE.c.workload == workload,
+            *of_series(PROBE, series),
             PROBE.c.state == ProbeState.DONE,
             PROBE.c.reason != ProbeReason.CONTROL,
             PROBE.c.tunables == "",

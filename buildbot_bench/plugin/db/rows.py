@@ -195,6 +195,11 @@ class AskedBoots:
     tunables: str = ""
     epoch: str = ""
 
+    @property
+    def series(self) -> SeriesName:
+        """The testbed and the workload on it."""
+        return self.testbed, self.workload
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProbeRequest(AskedBoots):

@@ -23,9 +23,9 @@ from buildbot_bench.plugin.db.named_values import (
     with_values,
 )
 from buildbot_bench.plugin.db.quarantines import in_doubt, of_control
-from buildbot_bench.plugin.db.rows import IterationRow, ProbeRow
+from buildbot_bench.plugin.db.rows import IterationRow, ProbeRow, SeriesName
 from buildbot_bench.plugin.db.schema import IMAGE, ITERATION, METRIC, PROBE, SEARCH
-from buildbot_bench.plugin.db.sql import MOST, fetch_all, insert_unless_known
+from buildbot_bench.plugin.db.sql import MOST, fetch_all, insert_unless_known, of_series
 from buildbot_bench.plugin.db.states import OPEN_PROBES
 
 
@@ -57,17 +57,15 @@ def keep_metric(conn: sa.Connection, *, testbed: str, workload: str, metric: Met
     )
 
 
-def metric_of(conn: sa.Connection, *, testbed: str, workload: str, unit: str) -> Metric:
+def metric_of(conn: sa.Connection, series: SeriesName, unit: str) -> Metric:
     """What a unit or the name of a value means; of one without any statement, more is better."""
     if unit in KNOWN_METRICS:
         return KNOWN_METRICS[unit]
     found = conn.execute(
-        sa.select(METRIC).where(
-            METRIC.c.testbed == testbed, METRIC.c.workload == workload, METRIC.c.unit == unit
-        )
+        sa.select(METRIC).where(*of_series(METRIC, series), METRIC.c.unit == unit)
     ).first()
     if found is None:
-        named = value_called(conn, testbed=testbed, workload=workload, name=unit)
+        named = value_called(conn, testbed=series[0], workload=series[1], name=unit)
         return named.metric if named else Metric(name=unit, unit=unit)
     return Metric(
         name=found.name,
@@ -77,16 +75,12 @@ def metric_of(conn: sa.Connection, *, testbed: str, workload: str, unit: str) ->
     )
 
 
-def direction_of(
-    conn: sa.Connection, *, testbed: str, workload: str, unit: str = ""
-) -> bool | None:
+def direction_of(conn: sa.Connection, series: SeriesName, unit: str = "") -> bool | None:
     """Whether more is better, as a lab said of a series; None if it said nothing.
 
     Without a unit it is of the one that the lab named last.
     """
-    query = sa.select(METRIC.c.higher_is_better).where(
-        METRIC.c.testbed == testbed, METRIC.c.workload == workload
-    )
+    query = sa.select(METRIC.c.higher_is_better).where(*of_series(METRIC, series))
     if unit:
         query = query.where(METRIC.c.unit == unit)
     return conn.execute(query.order_by(METRIC.c.id.desc()).limit(1)).scalar()
@@ -189,11 +183,9 @@ _READ = (
 
 def samples(
     conn: sa.Connection,
+    series: SeriesName,
+    span: tuple[int, int],
     *,
-    testbed: str,
-    workload: str,
-    first_position: int,
-    last_position: int,
     unit: str | None = None,
     epoch: str | None = None,
     branch: str | None = None,
@@ -207,18 +199,17 @@ def samples(
     One for each image, epoch and unit; without `unit` the primary one of each iteration. A unit
     may be the name of a value. An image whose iterations all failed has a sample without values.
     """
-    chosen = in_span(conn, first_position, last_position, branch)
+    chosen = in_span(conn, *span, branch)
     if history_of is not None:
         chosen = sa.and_(chosen, images_of_history(line_of(conn, history_of)))
-    return _samples(conn, chosen, (testbed, workload), unit=unit, epoch=epoch)
+    return _samples(conn, chosen, series, unit=unit, epoch=epoch)
 
 
 def samples_of_images(
     conn: sa.Connection,
-    *,
+    series: SeriesName,
     image_ids: Collection[int],
-    testbed: str,
-    workload: str,
+    *,
     unit: str | None = None,
     tunables: str = "",
 ) -> list[Sample]:
@@ -226,53 +217,45 @@ def samples_of_images(
 
     Those of boots with exactly these tunables.
     """
-    chosen, of = IMAGE.c.id.in_(image_ids), (testbed, workload)
-    return _samples(conn, chosen, of, unit=unit, tunables=tunables)
+    chosen = IMAGE.c.id.in_(image_ids)
+    return _samples(conn, chosen, series, unit=unit, tunables=tunables)
 
 
-def _of_images(
-    chosen: sa.ColumnElement[bool], series: tuple[str, str], tunables: str
-) -> sa.Select[Any]:
-    testbed, workload = series
+def _of_images(chosen: sa.ColumnElement[bool], series: SeriesName, tunables: str) -> sa.Select[Any]:
     # The images are chosen apart from the join: SQLite, which keeps no statistics, would else
     # read all that was ever measured on the testbed.
     return _READ.where(
-        ITERATION.c.testbed == testbed,
-        ITERATION.c.workload == workload,
+        *of_series(ITERATION, series),
         # What was measured with a tunable set says nothing of the kernel as it is.
         ITERATION.c.tunables == tunables,
         ITERATION.c.image_id.in_(sa.select(IMAGE.c.id).where(chosen)),
         ~in_doubt(),
-        ~of_control(testbed),
+        ~of_control(series[0]),
     )
 
 
 def _samples(
     conn: sa.Connection,
     chosen: sa.ColumnElement[bool],
-    series: tuple[str, str],
+    series: SeriesName,
     *,
     unit: str | None,
     epoch: str | None = None,
     tunables: str = "",
 ) -> list[Sample]:
-    testbed, workload = series
     query = _of_images(chosen, series, tunables)
     if epoch is not None:
         query = query.where(ITERATION.c.epoch == epoch)
-    if named := value_called(conn, testbed=testbed, workload=workload, name=unit):
-        return _named_samples(conn, query, named, testbed, workload)
+    if named := value_called(conn, testbed=series[0], workload=series[1], name=unit):
+        return _named_samples(conn, query, named, series)
     is_meant = ITERATION.c.is_primary if unit is None else ITERATION.c.unit.in_([unit, ""])
     rows = conn.execute(query.where(is_meant)).all()
     units = _units(rows, unit)
     groups: dict[tuple[int, str, str], list[sa.Row[Any]]] = {}
     for row in rows:
         groups.setdefault((row.id, row.epoch, row.unit or units[row.id]), []).append(row)
-    metrics = {
-        name: metric_of(conn, testbed=testbed, workload=workload, unit=name)
-        for name in {key[-1] for key in groups}
-    }
-    return [_sample(metrics[key[-1]], group, testbed, workload) for key, group in groups.items()]
+    metrics = {name: metric_of(conn, series, name) for name in {key[-1] for key in groups}}
+    return [_sample(metrics[key[-1]], group, series) for key, group in groups.items()]
 
 
 def runs_of_values(
@@ -295,7 +278,7 @@ def runs_of_values(
 
 
 def _named_samples(
-    conn: sa.Connection, query: sa.Select[Any], named: NamedValue, testbed: str, workload: str
+    conn: sa.Connection, query: sa.Select[Any], named: NamedValue, series: SeriesName
 ) -> list[Sample]:
     """What the iterations of a query gave under a name; one that failed has failed in it, too."""
     its = query.add_columns(named.column).where(ITERATION.c.is_primary)
@@ -305,7 +288,7 @@ def _named_samples(
         groups.setdefault((row.id, row.epoch), []).append(row)
     return [
         replace(
-            _sample(named.metric, group, testbed, workload),
+            _sample(named.metric, group, series),
             iterations=tuple(Iteration(**given(row, named), at_s=row.at_s) for row in group),
         )
         for group in groups.values()
@@ -319,14 +302,14 @@ def _units(rows: Sequence[sa.Row[Any]], asked: str | None) -> dict[int, str]:
     return {row.id: usual for row in rows} | {row.id: row.unit for row in reversed(counted)}
 
 
-def _sample(metric: Metric, rows: Sequence[sa.Row[Any]], testbed: str, workload: str) -> Sample:
+def _sample(metric: Metric, rows: Sequence[sa.Row[Any]], series: SeriesName) -> Sample:
     first = rows[0]
     return Sample(
         label=first.label,
         position=first.position,
         image=first.ordinal,
-        testbed=testbed,
-        workload=workload,
+        testbed=series[0],
+        workload=series[1],
         epoch=first.epoch,
         metric=metric,
         iterations=tuple(

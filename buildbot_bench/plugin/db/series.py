@@ -12,8 +12,9 @@ from buildbot_bench.core.metric import BUILD, SIZE
 from buildbot_bench.plugin.db.branches import images_of_history, line_of
 from buildbot_bench.plugin.db.named_values import NamedValue, given, value_called
 from buildbot_bench.plugin.db.quarantines import in_doubt, of_control
+from buildbot_bench.plugin.db.rows import SeriesName
 from buildbot_bench.plugin.db.schema import IMAGE, ITERATION, PROBE, SEARCH
-from buildbot_bench.plugin.db.sql import fetch_all, since_row
+from buildbot_bench.plugin.db.sql import fetch_all, of_series, since_row
 
 
 class PointRow(NamedTuple):
@@ -70,7 +71,7 @@ def measured_series(conn: sa.Connection, repository: str | None = None) -> list[
     """
     asked = _names()
     value = sa.select(ITERATION.c.id).where(
-        *_of(asked.c.testbed, asked.c.workload), ITERATION.c.value.is_not(None)
+        *_of((asked.c.testbed, asked.c.workload)), ITERATION.c.value.is_not(None)
     )
     if repository is not None:
         kernels = sa.select(IMAGE.c.id).where(IMAGE.c.repository == repository)
@@ -99,15 +100,15 @@ def _names() -> sa.CTE:
 
 
 def points(
-    conn: sa.Connection, testbed: str, workload: str, branch: str, unit: str | None = None
+    conn: sa.Connection, series: SeriesName, branch: str, unit: str | None = None
 ) -> list[PointRow]:
     """What each revision gave, by position; of one position the epoch measured first is first.
 
     Without `unit` in the primary one of each iteration; a unit may be the name of a value.
     """
-    if named := value_called(conn, testbed=testbed, workload=workload, name=unit):
-        return list(_points_of(conn, named, testbed, workload, branch))
-    of = _by_image(testbed, workload, unit)
+    if named := value_called(conn, testbed=series[0], workload=series[1], name=unit):
+        return list(_points_of(conn, named, series, branch))
+    of = _by_image(series, unit)
     # PostgreSQL's sum of whole numbers is a decimal one, with which floats do not reckon.
     count = sa.cast(sa.func.sum(of.c.count), sa.Integer)
     last_at_s = sa.func.max(of.c.last_at_s).label("last_at_s")
@@ -133,19 +134,15 @@ def points(
 
 
 def _points_of(
-    conn: sa.Connection, named: NamedValue, testbed: str, workload: str, branch: str
+    conn: sa.Connection, named: NamedValue, series: SeriesName, branch: str
 ) -> Iterator[PointRow]:
     """What each revision gave under a name, as `points` has it."""
     columns = (IMAGE.c.position, IMAGE.c.label, IMAGE.c.sha, ITERATION.c.epoch, ITERATION.c.at_s)
     query = (
         sa.select(*columns, ITERATION.c.failure, named.column)
         .select_from(ITERATION.join(IMAGE, IMAGE.c.id == ITERATION.c.image_id))
-        .where(
-            *_of(testbed, workload),
-            ITERATION.c.is_primary,
-            images_of_history(line_of(conn, branch)),
-        )
-        .where(~in_doubt(), ~of_control(testbed))
+        .where(*_believed(series), ITERATION.c.is_primary)
+        .where(images_of_history(line_of(conn, branch)))
         .order_by(IMAGE.c.position, ITERATION.c.at_s)
     )
     rows = ((row, given(row, named)["value"]) for row in conn.execute(query))
@@ -189,7 +186,7 @@ def points_of_builds(conn: sa.Connection, branch: str, unit: str) -> list[PointR
     return [PointRow._make(row) for row in conn.execute(query).all()]
 
 
-def _by_image(testbed: str, workload: str, unit: str | None) -> sa.Subquery:
+def _by_image(series: SeriesName, unit: str | None) -> sa.Subquery:
     """The values of each image, put together before each of them would be joined with it."""
     return (
         sa.select(
@@ -203,11 +200,9 @@ def _by_image(testbed: str, workload: str, unit: str | None) -> sa.Subquery:
             sa.func.max(ITERATION.c.at_s).label("last_at_s"),
         )
         .where(
-            *_of(testbed, workload),
+            *_believed(series),
             ITERATION.c.value.is_not(None),
             ITERATION.c.is_primary if unit is None else ITERATION.c.unit == unit,
-            ~in_doubt(),
-            ~of_control(testbed),
         )
         .group_by(ITERATION.c.image_id, ITERATION.c.epoch, ITERATION.c.unit)
         .subquery()
@@ -233,28 +228,24 @@ def measured_by(conn: sa.Connection, sha: str, repository: str) -> list[tuple[st
 
 def measured_before(
     conn: sa.Connection,
+    series: SeriesName,
+    span: tuple[int, int],
     *,
-    testbed: str,
-    workload: str,
     branch: str,
-    first: int,
-    before: int,
     unit: str,
     epoch: str,
 ) -> int | None:
     """The last position in [first, before) of a branch's commits with a value in unit and epoch."""
     value = sa.select(ITERATION.c.id).where(
-        *_of(testbed, workload),
+        *_believed(series),
         ITERATION.c.image_id == IMAGE.c.id,
         ITERATION.c.value.is_not(None),
         ITERATION.c.unit == unit,
         ITERATION.c.epoch == epoch,
-        ~in_doubt(),
-        ~of_control(testbed),
     )
     query = sa.select(IMAGE.c.position).where(
-        IMAGE.c.position >= first,
-        IMAGE.c.position < before,
+        IMAGE.c.position >= span[0],
+        IMAGE.c.position < span[1],
         images_of_history(line_of(conn, branch)),
         value.exists(),
     )
@@ -262,17 +253,13 @@ def measured_before(
     return found
 
 
-def newest_positions(
-    conn: sa.Connection, testbed: str, workload: str, branch: str, most: int
-) -> list[int]:
+def newest_positions(conn: sa.Connection, series: SeriesName, branch: str, most: int) -> list[int]:
     """The last positions of a branch's commits that have a value, so many at the most."""
     value = sa.select(ITERATION.c.id).where(
-        *_of(testbed, workload),
+        *_believed(series),
         ITERATION.c.image_id == IMAGE.c.id,
         ITERATION.c.value.is_not(None),
         ITERATION.c.is_primary,
-        ~in_doubt(),
-        ~of_control(testbed),
     )
     query = sa.select(IMAGE.c.position).where(
         IMAGE.c.position >= 0, images_of_history(line_of(conn, branch)), value.exists()
@@ -282,7 +269,7 @@ def newest_positions(
 
 
 def export(
-    conn: sa.Connection, testbed: str, workload: str, branch: str, *, limit: int, offset: int = 0
+    conn: sa.Connection, series: SeriesName, branch: str, *, limit: int, offset: int = 0
 ) -> list[ExportRow]:
     """The iterations on plain revisions, those that failed or are in doubt too, by position.
 
@@ -307,7 +294,7 @@ def export(
             in_doubt().label("in_doubt"),
         )
         .select_from(ITERATION.join(IMAGE, IMAGE.c.id == ITERATION.c.image_id))
-        .where(*_of(testbed, workload), images_of_history(line_of(conn, branch)))
+        .where(*_of(series), images_of_history(line_of(conn, branch)))
         .order_by(*(column.desc() for column in newest_first))
         .limit(limit)
         .offset(offset)
@@ -315,15 +302,14 @@ def export(
     return fetch_all(conn, query, ExportRow)[::-1]
 
 
-def _of(
-    testbed: str | sa.ColumnElement[str], workload: str | sa.ColumnElement[str]
-) -> Sequence[sa.ColumnElement[bool]]:
-    """A series; what was measured with a tunable set is none of it."""
-    return (
-        ITERATION.c.testbed == testbed,
-        ITERATION.c.workload == workload,
-        ITERATION.c.tunables == "",
-    )
+def _of(series: tuple[Any, Any]) -> Sequence[sa.ColumnElement[bool]]:
+    """The boots of a series; what was measured with a tunable set is none of it."""
+    return (*of_series(ITERATION, series), ITERATION.c.tunables == "")
+
+
+def _believed(series: SeriesName) -> Sequence[sa.ColumnElement[bool]]:
+    """Those of its boots that tell of the series' kernels."""
+    return (*_of(series), ~in_doubt(), ~of_control(series[0]))
 
 
 def last_outcomes(conn: sa.Connection, limit: int) -> list[tuple[str, float, str | None]]:

@@ -69,6 +69,11 @@ def fetch(conn: sa.Connection, query: sa.Select[Any], kind: type[Row]) -> Row | 
     return None if row is None else kind(**row)
 
 
+def of_series(table: sa.Table, series: tuple[Any, Any]) -> tuple[sa.ColumnElement[bool], ...]:
+    """The condition for the rows of a testbed and workload."""
+    return table.c.testbed == series[0], table.c.workload == series[1]
+
+
 def by_id(kind: type[Row]) -> Callable[[sa.Connection, int], Row | None]:
     """The query for the row with a primary key, or None."""
     return row_by(kind, "id")

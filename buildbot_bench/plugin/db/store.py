@@ -5,26 +5,17 @@ from typing import Any
 
 from buildbot_bench.core.incident.confirmation import Standing
 from buildbot_bench.plugin.db import ab_tests as ab_test_queries
-from buildbot_bench.plugin.db import ab_tests as patch_queries
 from buildbot_bench.plugin.db import branches as branch_queries
 from buildbot_bench.plugin.db import changes as change_queries
 from buildbot_bench.plugin.db import commits as commit_queries
-from buildbot_bench.plugin.db import findings as incident_queries
-from buildbot_bench.plugin.db import findings as judgement_queries
-from buildbot_bench.plugin.db import findings as overview_queries
-from buildbot_bench.plugin.db import findings as search_queries
+from buildbot_bench.plugin.db import findings as finding_queries
 from buildbot_bench.plugin.db import images as image_queries
 from buildbot_bench.plugin.db import leases as lease_queries
-from buildbot_bench.plugin.db import leases as standing_queries
 from buildbot_bench.plugin.db import named_values as value_queries
-from buildbot_bench.plugin.db import outbox as mark_queries
 from buildbot_bench.plugin.db import outbox as outbox_queries
-from buildbot_bench.plugin.db import probes as claim_queries
 from buildbot_bench.plugin.db import probes as probe_queries
 from buildbot_bench.plugin.db import quarantines as quarantine_queries
-from buildbot_bench.plugin.db import read_files as read_queries
 from buildbot_bench.plugin.db import read_files as trial_queries
-from buildbot_bench.plugin.db import samples as metric_queries
 from buildbot_bench.plugin.db import samples as sample_queries
 from buildbot_bench.plugin.db import series as series_queries
 from buildbot_bench.plugin.db import sql
@@ -78,8 +69,8 @@ class BenchStore(PooledStore):
     leases = reading(lease_queries.leases)
     busy_masters = reading(lease_queries.busy_masters)
     release_claims = writing(lease_queries.release_claims)
-    begun = reading(standing_queries.begun)
-    unclaim = writing(standing_queries.unclaim)
+    begun = reading(lease_queries.begun)
+    unclaim = writing(lease_queries.unclaim)
 
     branches = reading(branch_queries.branches)
     keep_branch = writing(branch_queries.keep_branch)
@@ -103,7 +94,6 @@ class BenchStore(PooledStore):
     last_untestable = reading(change_queries.last_untestable)
     series_that_failed = reading(change_queries.series_that_failed)
     versions_of_ranges = reading(change_queries.versions_of_ranges)
-    versions_of_ab_tests = reading(change_queries.versions_of_ab_tests)
     images_of_new_probes = reading(change_queries.images_of_new_probes)
     version_of_findings = reading(change_queries.version_of_findings)
 
@@ -119,19 +109,19 @@ class BenchStore(PooledStore):
     measured_twin = reading(image_queries.measured_twin)
     built_before = reading(image_queries.built_before)
 
-    keep_read_files = writing(read_queries.keep_read_files)
-    read_files = reading(read_queries.read_files)
+    keep_read_files = writing(trial_queries.keep_read_files)
+    read_files = reading(trial_queries.read_files)
     old_logs = reading(sample_queries.old_logs)
     delete_logs = writing(sample_queries.delete_logs)
 
-    lists_without_kernel = reading(read_queries.lists_without_kernel)
-    forget_read_files = writing(read_queries.forget_read_files)
-    listed_images = reading(read_queries.listed_images)
-    newest_listed = reading(read_queries.newest_listed)
-    unbuilt_commits = reading(read_queries.unbuilt_commits)
-    presumed_no_ops = reading(read_queries.presumed_no_ops)
-    presume_no_ops = writing(read_queries.presume_no_ops)
-    capture_of_workload = reading(read_queries.capture_of_workload)
+    lists_without_kernel = reading(trial_queries.lists_without_kernel)
+    forget_read_files = writing(trial_queries.forget_read_files)
+    listed_images = reading(trial_queries.listed_images)
+    newest_listed = reading(trial_queries.newest_listed)
+    unbuilt_commits = reading(trial_queries.unbuilt_commits)
+    presumed_no_ops = reading(trial_queries.presumed_no_ops)
+    presume_no_ops = writing(trial_queries.presume_no_ops)
+    capture_of_workload = reading(trial_queries.capture_of_workload)
 
     ensure_probe = writing(probe_queries.ensure_probe)
     troubles = reading(probe_queries.troubles)
@@ -146,15 +136,15 @@ class BenchStore(PooledStore):
     unjudged_probes = reading(probe_queries.unjudged_probes)
     probes_of = reading(probe_queries.probes_of)
 
-    keep_metric = writing(metric_queries.keep_metric)
-    metric_of = reading(metric_queries.metric_of)
-    direction_of = reading(metric_queries.direction_of)
+    keep_metric = writing(sample_queries.keep_metric)
+    metric_of = reading(sample_queries.metric_of)
+    direction_of = reading(sample_queries.direction_of)
 
-    claims = reading(claim_queries.claims)
-    capture_claims = reading(claim_queries.capture_claims)
-    shares = reading(claim_queries.shares)
-    keep_share = writing(claim_queries.keep_share)
-    boots_since = reading(claim_queries.boots_since)
+    claims = reading(probe_queries.claims)
+    capture_claims = reading(probe_queries.capture_claims)
+    shares = reading(probe_queries.shares)
+    keep_share = writing(probe_queries.keep_share)
+    boots_since = reading(probe_queries.boots_since)
 
     add_iteration = writing(sample_queries.add_iteration)
     add_values = writing(value_queries.add_values)
@@ -185,34 +175,34 @@ class BenchStore(PooledStore):
     failing_builds = reading(trial_queries.failing_builds)
     failing_boots = reading(trial_queries.failing_boots)
 
-    ensure_judgement = writing(judgement_queries.ensure_judgement)
-    ensure_judgements = writing(judgement_queries.ensure_judgements)
+    ensure_judgement = writing(finding_queries.ensure_judgement)
+    ensure_judgements = writing(finding_queries.ensure_judgements)
     judgement = reading(sql.by_id(JudgementRow))
-    judgements = reading(judgement_queries.judgements)
-    judgements_of_commit = reading(judgement_queries.judgements_of_commit)
-    judgements_of_values = reading(judgement_queries.judgements_of_values)
+    judgements = reading(finding_queries.judgements)
+    judgements_of_commit = reading(finding_queries.judgements_of_commit)
+    judgements_of_values = reading(finding_queries.judgements_of_values)
     judgements_of_search = reading(sql.rows_by(JudgementRow, "search_id"))
-    unsearched_improvements = reading(judgement_queries.unsearched_improvements)
-    judged_commits = reading(judgement_queries.judged_commits)
-    alarms_over = reading(judgement_queries.alarms_over)
-    closed_judgements = reading(judgement_queries.closed_judgements)
+    unsearched_improvements = reading(finding_queries.unsearched_improvements)
+    judged_commits = reading(finding_queries.judged_commits)
+    alarms_over = reading(finding_queries.alarms_over)
+    closed_judgements = reading(finding_queries.closed_judgements)
 
-    add_search = writing(search_queries.add_search)
+    add_search = writing(finding_queries.add_search)
     search = reading(sql.by_id(SearchRow))
     search_by_key = reading(sql.row_by(SearchRow, "key"))
-    searches = reading(search_queries.searches)
-    searches_over = reading(search_queries.searches_over)
-    unstated_searches = reading(search_queries.unstated_searches)
-    progress = reading(search_queries.progress)
+    searches = reading(finding_queries.searches)
+    searches_over = reading(finding_queries.searches_over)
+    unstated_searches = reading(finding_queries.unstated_searches)
+    progress = reading(finding_queries.progress)
 
-    join_incident = writing(incident_queries.join_incident)
+    join_incident = writing(finding_queries.join_incident)
     series_of_incident = reading(sql.rows_by(IncidentSeriesRow, "search_id"))
     confirmed_incidents = reading(
         sql.rows_by(IncidentSeriesRow, "testbed", "workload", standing=Standing.CONFIRMED)
     )
     waiting_series = reading(sql.rows_by(IncidentSeriesRow, standing=Standing.WAITING))
-    judgement_of_search = reading(incident_queries.judgement_of_search)
-    incidents_over = reading(incident_queries.incidents_over)
+    judgement_of_search = reading(finding_queries.judgement_of_search)
+    incidents_over = reading(finding_queries.incidents_over)
 
     keep_artefact = writing(image_queries.keep_artefact)
     artefacts = reading(image_queries.artefacts)
@@ -225,10 +215,10 @@ class BenchStore(PooledStore):
     unbuilt_elsewhere = reading(image_queries.unbuilt_elsewhere)
     open_probes_elsewhere = reading(image_queries.open_probes_elsewhere)
 
-    add_patch = writing(patch_queries.add_patch)
-    patch = reading(patch_queries.patch)
-    patch_bytes = reading(patch_queries.patch_bytes)
-    forget_patches = writing(patch_queries.forget_patches)
+    add_patch = writing(ab_test_queries.add_patch)
+    patch = reading(ab_test_queries.patch)
+    patch_bytes = reading(ab_test_queries.patch_bytes)
+    forget_patches = writing(ab_test_queries.forget_patches)
 
     add_ab_test = writing(ab_test_queries.add_ab_test)
     ab_test = reading(ab_test_queries.ab_test)
@@ -271,19 +261,19 @@ class BenchStore(PooledStore):
     digest_reports = writing(outbox_queries.digest_reports)
     due_reports = reading(outbox_queries.due(ReportRow))
 
-    findings = reading(overview_queries.findings)
-    findings_over = reading(overview_queries.findings_over)
-    last_marks = reading(overview_queries.last_marks)
-    newest_values = reading(overview_queries.newest_values)
+    findings = reading(finding_queries.findings)
+    findings_over = reading(finding_queries.findings_over)
+    last_marks = reading(finding_queries.last_marks)
+    newest_values = reading(finding_queries.newest_values)
 
-    add_mark = writing(mark_queries.add_mark)
-    mark_searches = writing(mark_queries.mark_searches)
+    add_mark = writing(outbox_queries.add_mark)
+    mark_searches = writing(outbox_queries.mark_searches)
     marks_of_search = reading(sql.rows_by(MarkRow, "search_id"))
     marks_of_judgement = reading(sql.rows_by(MarkRow, "judgement_id"))
-    marks_on_series = reading(mark_queries.marks_on_series)
-    newest_marks = reading(mark_queries.newest_marks)
+    marks_on_series = reading(outbox_queries.marks_on_series)
+    newest_marks = reading(outbox_queries.newest_marks)
     pending_marks = reading(sql.rows_by(MarkRow, pending=True))
-    opinions = reading(mark_queries.opinions)
+    opinions = reading(outbox_queries.opinions)
 
     add_notices = writing(outbox_queries.add_notices)
     notices_of_search = reading(sql.rows_by(NoticeRow, "search_id"))

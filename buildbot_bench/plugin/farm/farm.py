@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -12,19 +11,18 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from twisted.application.internet import backoffPolicy
-from twisted.internet.defer import Deferred, DeferredLock
+from twisted.internet.defer import Deferred
 from twisted.internet.threads import deferToThread
 from twisted.logger import Logger
 
 from buildbot_bench.core.errors import NotYetError
-from buildbot_bench.core.legible import spelled_out
 from buildbot_bench.core.read_files import FileChange
 from buildbot_bench.core.report.kin import Kin
 from buildbot_bench.core.revision import Revision, RevisionRange
 from buildbot_bench.history import Fit, MirrorHistory, mirror_path
 from buildbot_bench.plugin.artefacts.http import place_at
 from buildbot_bench.plugin.artefacts.place import Artefacts, Place
-from buildbot_bench.plugin.db.rows import IterationRow, PatchRow, ProbeRow
+from buildbot_bench.plugin.db.rows import IterationRow, ProbeRow
 from buildbot_bench.plugin.db.sql import VersionedRow
 from buildbot_bench.plugin.db.store import BenchStore
 from buildbot_bench.plugin.farm.histories import FarmHistory
@@ -32,34 +30,6 @@ from buildbot_bench.plugin.farm.mirroring import Mirroring, Mirrorings
 from buildbot_bench.plugin.farm.prebuilding import Prebuilt
 from buildbot_bench.workflow.model import Workflow
 from buildbot_bench.workflow.repositories import Push, WatchedRepository
-
-# Characters of all texts that are kept: of four patches of the largest size (core.patch), or of
-# some hundred of the usual one. Python takes one to four bytes for each.
-KEPT_CHARACTERS = 16 * 1024 * 1024
-
-
-class PatchTexts:
-    """Patches spelled out, by their digests; the ones that were asked for last are kept."""
-
-    def __init__(self, *, kept: int = KEPT_CHARACTERS) -> None:
-        self._kept = kept
-        self._known: OrderedDict[str, str] = OrderedDict()
-        # Threads that spell out megabytes at once take the interpreter from the reactor.
-        self._one_at_a_time = DeferredLock()
-
-    def of(self, patch: PatchRow) -> Deferred[str]:
-        """A patch for somebody who is to judge it, as `spelled_out` makes it."""
-        return self._one_at_a_time.run(lambda: Deferred.fromCoroutine(self._of(patch)))
-
-    async def _of(self, patch: PatchRow) -> str:
-        text = self._known.pop(patch.digest, None)
-        if text is None:
-            text = await deferToThread(spelled_out, patch.body)
-        self._known[patch.digest] = text
-        while sum(map(len, self._known.values())) > self._kept:
-            self._known.popitem(last=False)
-        return text
-
 
 _LOG = Logger()
 
@@ -96,7 +66,6 @@ class Farm:
         # What lies between two commits does not change; a search asks for it in every cycle.
         self.span = lru_cache(maxsize=SPANS_KEPT)(self._span)
         self.kin = lru_cache(maxsize=KIN_KEPT)(self._kin)
-        self.patch_texts = PatchTexts()
         self.prebuilt = Prebuilt()
         self._fits: dict[tuple[str, str], Fit] = {}
         self._changes: dict[str, tuple[FileChange, ...]] = {}

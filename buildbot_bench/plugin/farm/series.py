@@ -104,6 +104,11 @@ class Series:
     gates: tuple[str, ...] = ()
     repositories: tuple[str, ...] = ("",)
 
+    @property
+    def name(self) -> tuple[str, str]:
+        """The testbed and the workload: what the tables know the series by."""
+        return self.testbed, self.workload
+
     def measures(self, branch: str) -> bool:
         """Whether the kernels of a branch's repository are measured."""
         return repository_of(branch) in self.repositories

@@ -24,6 +24,7 @@ from buildbot_bench.api.states import ProbeState
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.sample import PPS, Metric
+from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.lab.pktgen import Unusable, parse_receiver
 from buildbot_bench.plugin.db.commits import add_commits
 from buildbot_bench.plugin.db.images import ensure_image
@@ -255,13 +256,11 @@ def keep(
     add_commits(conn, branch, [NewCommit.of(revision, important=False, arrived_at=now)])
     request = ProbeRequest(
         image_id=_image(conn, revision, branch, group.image, now).id,
-        testbed=series.testbed,
-        workload=series.workload,
+        **shared(ProbeRequest, series),
         iterations=len(group.boots),
         reason=ProbeReason.BACKFILL,
         priority=0,
         name=_key(group, revision, series),
-        epoch=series.epoch,
     )
     probe = ensure_probe(conn, request, token="", now=now)
     ended = {"state": ProbeState.DONE, "judged": True, "ended_at": now}

@@ -11,7 +11,7 @@ import time
 from calendar import timegm
 from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import astuple
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
@@ -190,25 +190,15 @@ def worker_ports(protocols: Mapping[str, Any]) -> Iterator[object]:
         yield from (port for port in named if port is not None)
 
 
-def kind_of(port: object) -> str:
-    """What may be said of a port to anybody: not where its key lies."""
-    return ":".join(str(port).split(":")[:2])
-
-
 def keep_ports(master: Path, config: Any) -> None:
     """Write down what a configuration of Buildbot's has a master listen on."""
-    named = [("workers", port) for port in worker_ports(config.protocols)]
+    ports = [listening(port, of="workers") for port in worker_ports(config.protocols)]
     if (pages := config.www.get("port")) is not None:
-        named.append(("pages", pages))
-    text = json.dumps([[of, kind_of(port), *_open(port)] for of, port in named])
+        ports.append(listening(pages, of="pages"))
+    text = json.dumps([astuple(port) for port in ports])
     partial = master / f".{NAME}.part"
     partial.write_text(text + "\n", encoding="utf-8")
     partial.replace(master / NAME)
-
-
-def _open(port: object) -> tuple[bool, bool]:
-    where = listening(port)
-    return where.is_local, where.is_encrypted
 
 
 def read_ports(master: Path) -> tuple[OpenPort, ...]:
@@ -230,27 +220,18 @@ _LOCAL_KINDS = frozenset({"unix", "fd", "systemd"})
 _ENCRYPTED_KINDS = frozenset({"ssl", "tls"})
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Listening:
-    """A port that a master listens on: who reaches it, and whether what is said there is secret.
-
-    What another program opened, or is a file, counts as local: its owner says who reaches it.
-    """
-
-    is_local: bool
-    is_encrypted: bool
-
-
-def listening(port: object) -> Listening:
+def listening(port: object, *, of: str) -> OpenPort:
     r"""What `tcp:9989:interface=127.0.0.1`, `unix:/run/bench`, `ssl:9989:…` or a number means.
 
     A colon within a value is written `\:`; without an interface all of the machine's are meant.
+    What another program opened, or is a file, counts as local: its owner says who reaches it.
+    Where a key lies is not kept.
     """
     kind, *fields = (re.sub(r"\\(.)", r"\1", field) for field in _FIELD.findall(str(port)))
-    if kind.isdigit():
-        return Listening(is_local=False, is_encrypted=False)
     named = dict(field.partition("=")[::2] for field in fields if "=" in field)
-    return Listening(
+    return OpenPort(
+        of=of,
+        port=":".join(str(port).split(":")[:2]),
         is_local=kind in _LOCAL_KINDS or _is_loopback(named.get("interface", "")),
         is_encrypted=kind in _ENCRYPTED_KINDS,
     )

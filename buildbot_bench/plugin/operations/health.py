@@ -3,17 +3,21 @@
 import json
 import time
 from collections.abc import Collection, Iterator
+from importlib import metadata
 
 import sqlalchemy as sa
 
 from buildbot_bench.api.states import ProbeState
 from buildbot_bench.core.condition import (
-    Held,
-    MasterCondition,
-    Skew,
-    StandingStill,
-    StuckMessage,
-    WorkerCondition,
+    HealthFinding,
+    of_boots,
+    of_broker,
+    of_clock,
+    of_message,
+    of_one_master,
+    of_quarantine,
+    of_standing_work,
+    of_worker,
 )
 from buildbot_bench.core.legible import long_line
 from buildbot_bench.plugin.db.leases import BROKER, leases, standing_still
@@ -40,37 +44,50 @@ def a_master_lives(conn: sa.Connection, now_s: float) -> bool:
     return now_s - (conn.execute(newest).scalar() or 0) < _SILENT_MASTER_S
 
 
-def masters(conn: sa.Connection) -> Iterator[MasterCondition]:
-    """Those of several that live, and those that went without a word; none where one is alone."""
-    there = {row.name: row for row in leases(conn)}
+def findings(
+    conn: sa.Connection, worker_names: Collection[str], now_s: float, *, master_runs: bool
+) -> Iterator[HealthFinding]:
+    """What in the tables wants a person."""
+    yield from _masters(conn, master_runs=master_runs)
+    yield from _clocks(conn)
+    if master_runs:
+        yield from _workers(conn, worker_names)
+    last_s = last_boot_at_s(conn)
+    yield from of_boots(None if last_s is None else now_s - last_s, _waiting(conn))
+    if master_runs:
+        # Without one all of it stands, and the next one gives it back when it starts.
+        for what, since_s in standing_still(conn, now_s - _STILL_S):
+            yield from of_standing_work(what, now_s - since_s)
+    yield from _messages(conn, now_s)
+    held = sa.select(QUARANTINE).where(QUARANTINE.c.ended_at.is_(None))
+    for row in conn.execute(held.order_by(QUARANTINE.c.id)):
+        yield from of_quarantine(row.testbed, now_s - row.begun_at, long_line(row.reason))
+
+
+def _masters(conn: sa.Connection, *, master_runs: bool) -> Iterator[HealthFinding]:
+    """Several that live, and that went without a word; of one that is alone nothing is known."""
+    there = {row.name for row in leases(conn)}
     names = {row.id: row.name for row in conn.execute(sa.select(_MASTERS.c.id, _MASTERS.c.name))}
     for row in conn.execute(sa.select(LEASE).where(LEASE.c.name != BROKER).order_by(LEASE.c.id)):
-        yield MasterCondition(
-            name=long_line(names.get(row.masterid, row.name)),
-            alive=row.name in there,
-            trouble=long_line(row.trouble),
-        )
+        name, trouble = names.get(row.masterid, row.name), long_line(row.trouble)
+        yield from of_one_master(long_line(name), alive=row.name in there, trouble=trouble)
+    if master_runs:
+        yield from of_broker(runs=BROKER in there or not there)
 
 
-def a_broker_runs(conn: sa.Connection) -> bool:
-    """Whether one of several masters runs the broker; of one that is alone nothing is known."""
-    there = {row.name for row in leases(conn)}
-    return BROKER in there or not there
-
-
-def workers(conn: sa.Connection, names: Collection[str]) -> Iterator[WorkerCondition]:
+def _workers(conn: sa.Connection, names: Collection[str]) -> Iterator[HealthFinding]:
     """The workers of these names, whether Buildbot knows them or not."""
     there = sa.select(_CONNECTED.c.workerid).where(_CONNECTED.c.workerid == _WORKERS.c.id)
     query = sa.select(_WORKERS, there.exists().label("connected"))
     known = {row.name: row for row in conn.execute(query.where(_WORKERS.c.name.in_(names)))}
     for name in sorted(names):
         row = known.get(name)
-        if row is None:
-            yield WorkerCondition(name=name, connected=False)
-        else:
-            yield WorkerCondition(
-                name=name, connected=bool(row.connected), version=_version(row.info)
-            )
+        yield from of_worker(
+            name,
+            connected=row is not None and bool(row.connected),
+            version=_version(row.info) if row else "",
+            buildbot=metadata.version("buildbot"),
+        )
 
 
 def _version(info: str | None) -> str:
@@ -87,13 +104,13 @@ def last_boot_at_s(conn: sa.Connection) -> float | None:
     return conn.execute(booted.order_by(ITERATION.c.id.desc()).limit(1)).scalar()
 
 
-def waiting(conn: sa.Connection) -> int:
+def _waiting(conn: sa.Connection) -> int:
     """How many probes are asked for and have not ended."""
     query = sa.select(sa.func.count()).where(PROBE.c.state.in_(OPEN_PROBES))
     return int(conn.execute(query).scalar_one())
 
 
-def skews(conn: sa.Connection) -> Iterator[Skew]:
+def _clocks(conn: sa.Connection) -> Iterator[HealthFinding]:
     """By how much the database's clock is off, and that of each testbed's lab, as far as one sees.
 
     A boot ends after its probe was asked for and before that ended: what lies outside is a skew.
@@ -101,7 +118,7 @@ def skews(conn: sa.Connection) -> Iterator[Skew]:
     """
     if conn.dialect.name == "postgresql":
         theirs = conn.execute(sa.text("SELECT extract(epoch FROM clock_timestamp())")).scalar_one()
-        yield Skew(whose="the database", seconds=abs(float(theirs) - time.time()))
+        yield from of_clock("the database", abs(float(theirs) - time.time()))
     newest = (
         sa.select(PROBE.c.id, PROBE.c.testbed, PROBE.c.created_at, PROBE.c.ended_at)
         .where(PROBE.c.state == ProbeState.DONE, PROBE.c.issued_at.is_not(None))
@@ -115,31 +132,19 @@ def skews(conn: sa.Connection) -> Iterator[Skew]:
         outside_s = max(row.created_at - row.at_s, row.at_s - row.ended_at, 0.0)
         worst[row.testbed] = max(worst.get(row.testbed, 0.0), outside_s)
     for testbed, seconds in sorted(worst.items()):
-        yield Skew(whose=f"the lab of {testbed}", seconds=seconds)
+        yield from of_clock(f"the lab of {testbed}", seconds)
 
 
-def stuck_messages(conn: sa.Connection) -> Iterator[StuckMessage]:
+def _messages(conn: sa.Connection, now_s: float) -> Iterator[HealthFinding]:
     """The oldest mails and notices that are not sent, and the newest that never will be."""
     for table, kind in ((REPORT, "mail"), (NOTICE, "notice")):
         for states, order in ((UNSENT, table.c.id), (_GIVEN_UP, table.c.id.desc())):
             columns = (table.c.id, table.c.created_at, table.c.last_error)
             query = sa.select(*columns).where(table.c.state.in_(states))
             for row in conn.execute(query.order_by(order).limit(_MOST_MESSAGES)):
-                yield StuckMessage(
-                    row=f"{kind} {row.id}",
-                    since_s=row.created_at,
+                yield from of_message(
+                    f"{kind} {row.id}",
+                    now_s - row.created_at,
+                    long_line(row.last_error or ""),
                     given_up=states == _GIVEN_UP,
-                    error=long_line(row.last_error or ""),
                 )
-
-
-def standing(conn: sa.Connection, now_s: float) -> list[StandingStill]:
-    """What was begun, has not ended, and stands still for longer than a master lets it."""
-    return standing_still(conn, now_s - _STILL_S)
-
-
-def held(conn: sa.Connection) -> Iterator[Held]:
-    """The testbeds in quarantine."""
-    query = sa.select(QUARANTINE).where(QUARANTINE.c.ended_at.is_(None))
-    for row in conn.execute(query.order_by(QUARANTINE.c.id)):
-        yield Held(testbed=row.testbed, since_s=row.begun_at, reason=long_line(row.reason))

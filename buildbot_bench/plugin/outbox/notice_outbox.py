@@ -24,7 +24,6 @@ from buildbot_bench.plugin.outbox.site import (
     TIMEOUT_S,
     NamedCulprit,
     NotifiedSite,
-    Site,
     SiteDenial,
     SiteRefusal,
     WantedNotice,
@@ -186,8 +185,10 @@ class NoticeOutbox(Outbox[NoticeRow]):
 
     async def _deliver(self, row: NoticeRow) -> Change:
         """Say it, unless the site has it already."""
-        site = await self._site(row)
-        await site.say(row.target, row.body, mark=f"bench:search:{row.search_id}")
+        site, token = await self._site(row)
+        notice = WantedNotice(kind=row.kind, target=row.target, body=row.body)
+        page, mark = search_url(self._farm, row.search_id), f"bench:search:{row.search_id}"
+        await site.say(notice, token=token, page=page, mark=mark)
         return self._sent()
 
     def _postponed(self, row: NoticeRow, failure: InfraError) -> Change:
@@ -202,19 +203,17 @@ class NoticeOutbox(Outbox[NoticeRow]):
             return given_up | {"denials": denials}
         return self._later(row, str(failure)) | {"denials": denials}
 
-    async def _site(self, notice: NoticeRow) -> Site:
-        page = search_url(self._farm, notice.search_id)
+    async def _site(self, notice: NoticeRow) -> tuple[NotifiedSite, str]:
+        """The site of a notice, and the token that lets us in there."""
         search = await self._farm.store.search(notice.search_id)
         repository = search.repository if search else ""
         for name, site in sites_of(self._farm, repository).items():
-            if not notice.kind.startswith(f"{name}-"):
-                continue
-            token = await self._farm.secret(site.token_secret)
-            if not token:
-                missing = f"there is no secret {quoted(site.token_secret)}"
-                raise SiteDenial(missing, hint="write the token into that file in secrets/")
-            if speaker := site.speaker(notice.kind, token=token, page=page):
-                return speaker
+            if notice.kind.startswith(f"{name}-"):
+                token = await self._farm.secret(site.token_secret)
+                if not token:
+                    missing = f"there is no secret {quoted(site.token_secret)}"
+                    raise SiteDenial(missing, hint="write the token into that file in secrets/")
+                return site, token
         raise SiteRefusal(f"bench.yml no longer names a site for a {notice.kind}")
 
 

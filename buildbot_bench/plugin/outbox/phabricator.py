@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from buildbot_bench.core.errors import InfraError
@@ -11,7 +10,6 @@ from buildbot_bench.core.legible import one_line
 from buildbot_bench.plugin.outbox.site import (
     HINT,
     NamedCulprit,
-    Site,
     SiteDenial,
     SiteRefusal,
     WantedNotice,
@@ -38,42 +36,33 @@ class PhabricatorSite:
             for number in culprit.reviews
         ]
 
-    def speaker(self, kind: str, *, token: str, page: str) -> Site | None:
-        """A comment."""
+    async def say(self, notice: WantedNotice, *, token: str, page: str, mark: str) -> None:
+        """Comment by Conduit, unless a comment there has the mark.
+
+        Source: https://secure.phabricator.com/conduit/.
+        """
         del page
-        if kind != COMMENT:
-            return None
-        return PhabricatorComment(site=self._settings.site, token=token)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PhabricatorComment:
-    """A comment on a review, by Conduit: https://secure.phabricator.com/conduit/."""
-
-    site: str
-    token: str
-
-    async def say(self, target: str, body: str, *, mark: str) -> None:
-        """Comment, unless a comment there has the mark."""
-        known = await self._conduit("transaction.search", {"objectIdentifier": target})
+        target = {"objectIdentifier": notice.target}
+        known = await self._conduit(token, "transaction.search", target)
         if mark in json.dumps(known.get("data", [])):
             return
-        comment = {"type": "comment", "value": f"{body}\n({mark})\n"}
-        wanted = {"objectIdentifier": target, "transactions": [comment]}
-        await self._conduit("differential.revision.edit", wanted)
+        comment = {"type": "comment", "value": f"{notice.body}\n({mark})\n"}
+        wanted = target | {"transactions": [comment]}
+        await self._conduit(token, "differential.revision.edit", wanted)
 
-    async def _conduit(self, method: str, parameters: Json) -> Json:
+    async def _conduit(self, token: str, method: str, parameters: Json) -> Json:
         form = {
-            "api.token": self.token,
+            "api.token": token,
             **{name: _encoded(value) for name, value in _flat(parameters)},
         }
-        answer = await call("POST", f"{self.site.rstrip('/')}/api/{method}", {}, form=form)
+        site = self._settings.site
+        answer = await call("POST", f"{site.rstrip('/')}/api/{method}", {}, form=form)
         if not isinstance(answer, dict):
-            raise InfraError(f"{self.site} does not answer as Conduit does", hint=HINT)
+            raise InfraError(f"{site} does not answer as Conduit does", hint=HINT)
         if code := answer.get("error_code"):
             said = one_line(f"{code}: {answer.get('error_info')}")
             kind = SiteDenial if code == "ERR-INVALID-AUTH" else SiteRefusal
-            raise kind(f"{self.site} takes no comment: {said}", hint=HINT)
+            raise kind(f"{site} takes no comment: {said}", hint=HINT)
         return answer.get("result") or {}
 
 

@@ -177,10 +177,8 @@ async def _series(farm: Farm, search: SearchRow, report: Report) -> tuple[Pictur
     """The series around the step, in the epoch that was measured last, as the judge saw it."""
     samples = comparable_samples(
         await farm.store.samples(
-            testbed=search.testbed,
-            workload=search.workload,
-            first_position=max(0, search.old_position - WINDOW_COMMITS),
-            last_position=search.new_position + WINDOW_COMMITS,
+            search.series,
+            (max(0, search.old_position - WINDOW_COMMITS), search.new_position + WINDOW_COMMITS),
             unit=search.measured_in,
             branch=search.branch,
         )
@@ -191,9 +189,7 @@ async def _series(farm: Farm, search: SearchRow, report: Report) -> tuple[Pictur
     first, last = points[0].position, points[-1].position
     marks = [
         HistoryMark(position=mark.position, kind=HistoryMarkKind(mark.kind), text=mark.label)
-        for mark in await marks_of(
-            farm, search.testbed, search.workload, search.branch, search.value
-        )
+        for mark in await marks_of(farm, search.series, search.branch, search.value)
         if first <= mark.position <= last
     ]
     noise = await calculate(learn, samples)

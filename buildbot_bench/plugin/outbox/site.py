@@ -74,17 +74,6 @@ class WantedNotice:
     body: str
 
 
-class Site(Protocol):
-    """Something that hears of a culprit."""
-
-    async def say(self, target: str, body: str, *, mark: str) -> None:
-        """Say it once: a site that has something with that mark at that target is left alone.
-
-        Raises InfraError for what may be taken later, SiteDenial for what may be when a person
-        has seen to it, SiteRefusal for what never will.
-        """
-
-
 class SiteKind(Protocol):
     """What an entry point of `buildbot_bench.sites` names: a class, made of its settings.
 
@@ -107,10 +96,11 @@ class NotifiedSite(Protocol):
     def notices(self, culprit: NamedCulprit) -> Sequence[WantedNotice]:
         """All that is to be said of a culprit."""
 
-    def speaker(self, kind: str, *, token: str, page: str) -> Site | None:
-        """What says a notice of a kind; None for what bench.yml no longer wants.
+    async def say(self, notice: WantedNotice, *, token: str, page: str, mark: str) -> None:
+        """Say it once: a site that has something with that mark at that target is left alone.
 
-        `page` is the URL of the search's page.
+        `page` is the URL of the search's page. Raises InfraError for what may be taken later,
+        SiteDenial for what may be when a person has seen to it, SiteRefusal for what never will.
         """
 
 

@@ -137,9 +137,9 @@ class Histories:
         if kept is not None and kept.news == news:
             return kept  # whoever had the lock has read it
         if metric := COSTS.get(cost):
-            series = await read_costs(farm, testbed, workload, branch, metric)
+            series = await read_costs(farm, (testbed, workload), branch, metric)
         else:
-            series = await read_series(farm, testbed, workload, branch, value=value)
+            series = await read_series(farm, (testbed, workload), branch, value=value)
         times = await self._times.of(farm, branch, series.points)
         named: Json = {"testbed": testbed, "workload": workload, "branch": branch, "cost": cost}
         names = await farm.store.value_names(testbed, workload)
@@ -157,7 +157,7 @@ class Histories:
     ) -> HistoryVersion:
         return HistoryVersion(
             measured=await self._measured(farm, testbed, workload, branch),
-            marks=tuple(await marks_of(farm, testbed, workload, branch, value)),
+            marks=tuple(await marks_of(farm, (testbed, workload), branch, value)),
             dated_late=await self._times.found_late(farm, branch),
         )
 

@@ -125,7 +125,7 @@ async def _console(farm: Farm, search: SearchRow, revision: Revision) -> str:
         revision.position, revision.position, search.repository
     )
     ids = [image.id for image in images if image.variant == revision.sha]
-    probes = await farm.store.probes_of(ids, search.testbed, search.workload)
+    probes = await farm.store.probes_of(ids, search.series)
     rows = await farm.store.iterations_of_probes([probe.id for probe in probes])
     return next((row.log for row in reversed(rows) if row.value is None and row.log), "")
 

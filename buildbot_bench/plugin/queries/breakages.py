@@ -53,18 +53,18 @@ async def troubles_of_workloads(farm: Farm) -> Mapping[SeriesName, Trouble]:
     for testbed, workload in sorted(await farm.store.series_that_fail()):
         if removal_reason(farm, testbed, workload):
             continue
-        trouble = await _trouble(farm, testbed, workload)
+        trouble = await _trouble(farm, (testbed, workload))
         if trouble is not None:
             found[testbed, workload] = trouble
     return found
 
 
-async def _trouble(farm: Farm, testbed: str, workload: str) -> Trouble | None:
-    series = {"testbed": testbed, "workload": workload}
-    found = await farm.store.newest_attempts(**series, limit=_MOST)
+async def _trouble(farm: Farm, series: SeriesName) -> Trouble | None:
+    testbed, workload = series
+    found = await farm.store.newest_attempts(series, _MOST)
     # Kernels of a repository that went cannot be booted again to see.
     rows = [row for row in found if not repository_removal_reason(farm, row.repository)]
-    ends, compared = await _held_against_each_other(farm, testbed, workload)
+    ends, compared = await _held_against_each_other(farm, series)
     output = ""
     verdict = judge_workload(map(_attempt, rows), ends=ends, compared=compared)
     match verdict:
@@ -76,7 +76,14 @@ async def _trouble(farm: Farm, testbed: str, workload: str) -> Trouble | None:
         case _:
             return None
     known = frozenset(row.id for row in rows)
-    return Trouble(**series, verdict=verdict, text=long_line(text), known=known, output=output)
+    return Trouble(
+        testbed=testbed,
+        workload=workload,
+        verdict=verdict,
+        text=long_line(text),
+        known=known,
+        output=output,
+    )
 
 
 def _attempt(row: AttemptRow) -> Attempt:
@@ -92,7 +99,7 @@ def _attempt(row: AttemptRow) -> Attempt:
 
 
 async def _held_against_each_other(
-    farm: Farm, testbed: str, workload: str
+    farm: Farm, series: SeriesName
 ) -> tuple[list[tuple[str, str]], set[str]]:
     """The ends of the searches that run on a series, and the variants that are compared there."""
     ends = [
@@ -100,11 +107,11 @@ async def _held_against_each_other(
         for search in await farm.store.searches(
             states=(SearchState.RUNNING,), kinds=(SearchKind.EFFECT,)
         )
-        if (search.testbed, search.workload) == (testbed, workload)
+        if search.series == series
     ]
     compared: set[str] = set()
     for ab_test in await farm.store.ab_tests(states=(AbTestState.RUNNING,)):
-        if (testbed, workload) not in ab_test.series_names:
+        if series not in ab_test.series_names:
             continue
         images = await farm.store.images_of_ab_test(ab_test.id)
         compared |= {image.variant for image in images}
@@ -252,12 +259,12 @@ async def _boots(farm: Farm, watched: Watched, images: Sequence[ImageRow]) -> li
     if not at:
         return []
     store, testbed = farm.store, watched.testbed
-    probes = await store.probes_of(list(at), testbed, watched.workload)
+    probes = await store.probes_of(list(at), (testbed, watched.workload))
     others = {ProbeReason.CONTROL, ProbeReason.WORKLOAD}
     asked = [p for p in probes if p.reason not in others and not p.tunables]
     held = await store.quarantines(testbed)
     rows: dict[int, list[BootRow]] = {}
-    for row in await store.boots_of(testbed=testbed, workload=watched.workload, image_ids=list(at)):
+    for row in await store.boots_of((testbed, watched.workload), list(at)):
         rows.setdefault(row.probe_id, []).append(row)
     return list(_boot_trials(asked, rows, held, at))
 

@@ -55,8 +55,8 @@ async def calibration_json(farm: Farm) -> Json:
         unfit.setdefault((row.testbed, row.workload, row.branch or ""), row.grounds.reason)
     budgets = []
     for series in declared:
-        name = (series.testbed, series.workload)
-        for branch, judged in sorted((await farm.store.judged_commits(*name)).items()):
+        name = series.name
+        for branch, judged in sorted((await farm.store.judged_commits(name)).items()):
             right = [one.right for one in alarms[*name, branch]]
             budget = SeriesBudget(
                 testbed=series.testbed,
@@ -160,12 +160,7 @@ async def _by_later_boots(farm: Farm, search: SearchRow, step: Step) -> LaterChe
         return None
     places = (search.old_position + step.old, search.old_position + step.new)
     samples = await farm.store.samples(
-        testbed=search.testbed,
-        workload=search.workload,
-        first_position=places[0],
-        last_position=places[1],
-        unit=search.measured_in,
-        branch=search.branch,
+        search.series, (places[0], places[1]), unit=search.measured_in, branch=search.branch
     )
     for epoch in dict.fromkeys(sample.epoch for sample in reversed(samples)):
         own = [sample for sample in samples if sample.epoch == epoch]

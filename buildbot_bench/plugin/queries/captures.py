@@ -78,10 +78,7 @@ async def measured_too(farm: Farm, capture: TakenCapture) -> TakenCapture:
     """The capture with the level of its image on the series that it was taken on."""
     row = capture.row
     found = await farm.store.samples_of_images(
-        image_ids=[row.image_id],
-        testbed=row.testbed,
-        workload=row.workload,
-        tunables=row.tunables,
+        (row.testbed, row.workload), [row.image_id], tunables=row.tunables
     )
     newest = next((sample for sample in reversed(found) if sample.values), None)
     if newest is None:

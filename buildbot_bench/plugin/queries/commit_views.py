@@ -3,7 +3,6 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
 
 from buildbot_bench.api.answers import CommitCosts, CostShown
 from buildbot_bench.core.branches import repository_of
@@ -18,10 +17,9 @@ from buildbot_bench.core.report.predecessor import (
     newest_measured,
 )
 from buildbot_bench.core.revision import SHA_LENGTH, Revision
-from buildbot_bench.core.sample import Sample
 from buildbot_bench.history import MirrorHistory
 from buildbot_bench.plugin.db.finding_rows import JudgementRow
-from buildbot_bench.plugin.db.rows import ImageRow
+from buildbot_bench.plugin.db.rows import ImageRow, SeriesName
 from buildbot_bench.plugin.db.series import PointRow
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate
@@ -101,8 +99,7 @@ async def contrast_of(
     farm: Farm,
     image: ImageRow,
     branch: str,
-    testbed: str,
-    workload: str,
+    series: SeriesName,
     *,
     unit: str | None = None,
 ) -> CommitContrast | None:
@@ -111,18 +108,18 @@ async def contrast_of(
     None where there is no such, or the commit itself gave no value. Without `unit` in the primary
     one.
     """
-    series: dict[str, Any] = {"testbed": testbed, "workload": workload}
-    new = await _samples(farm, image.position, branch, **series, unit=unit)
+    samples, at = farm.store.samples, image.position
+    new = await samples(series, (at, at), unit=unit, history_of=branch)
     last = newest_measured(new)
     if last is None:
         return None
-    key = series | {"unit": last.metric.unit, "epoch": last.epoch}
-    position = await farm.store.measured_before(
-        **key, branch=branch, first=image.position - WINDOW_COMMITS, before=image.position
+    alike = {"unit": last.metric.unit, "epoch": last.epoch}
+    before = await farm.store.measured_before(
+        series, (at - WINDOW_COMMITS, at), branch=branch, **alike
     )
-    if position is None:
+    if before is None:
         return None
-    old = await _samples(farm, position, branch, **key)
+    old = await samples(series, (before, before), history_of=branch, **alike)
     confidence = farm.workflow.regression.confidence
     return await calculate(against_predecessor, old, new, confidence=confidence)
 
@@ -165,7 +162,7 @@ async def _on_series(
     verdict: JudgementRow | None,
 ) -> Json:
     testbed, workload = series
-    found = await contrast_of(farm, image, branch, testbed, workload)
+    found = await contrast_of(farm, image, branch, (testbed, workload))
     return {
         "testbed": testbed,
         "workload": workload,
@@ -173,8 +170,8 @@ async def _on_series(
         "nouns": (await item_on(farm, testbed)).nouns,
         "gone": removal_reason(farm, testbed, workload, repository_of(branch)),
         "contrast": contrast_json(found),
-        "boot": contrast_json(await contrast_of(farm, image, branch, *series, unit=BOOT.unit)),
-        "marked": list(await marks_told(farm, testbed, workload, branch, image.position)),
+        "boot": contrast_json(await contrast_of(farm, image, branch, series, unit=BOOT.unit)),
+        "marked": list(await marks_told(farm, (testbed, workload), branch, image.position)),
         "verdict": None if verdict is None else await _verdict(farm, verdict),
         "values": await _named_values(farm, image, branch, series),
     }
@@ -217,15 +214,9 @@ async def _verdict(farm: Farm, row: JudgementRow) -> Json:
     return verdict_json(row) | {"mark": mark_json(marks[-1]) if marks else None}
 
 
-async def _samples(farm: Farm, position: int, branch: str, **asked: Any) -> Sequence[Sample]:
-    return await farm.store.samples(
-        first_position=position, last_position=position, history_of=branch, **asked
-    )
-
-
 def _in_order(farm: Farm, found: set[tuple[str, str]]) -> list[tuple[str, str]]:
     """Those of bench.yml in its order, then by name."""
-    known = [(series.testbed, series.workload) for series in all_series(farm.workflow.bench_jobs)]
+    known = [series.name for series in all_series(farm.workflow.bench_jobs)]
     return [one for one in known if one in found] + sorted(found.difference(known))
 
 
@@ -263,8 +254,8 @@ async def measured_commit(
     revision = await farm.git(_revision, farm, images[-1].sha)
     named = revision_json(revision) if revision else {"label": images[-1].label}
     named |= {"sha": images[-1].sha, "position": position}
-    held = await contrast_of(farm, images[-1], branch, testbed, workload)
-    values = await _values(farm, testbed, workload, images)
+    held = await contrast_of(farm, images[-1], branch, (testbed, workload))
+    values = await _values(farm, (testbed, workload), images)
     links = farm.workflow.pages_of_commits(repository_of(branch))
     pages = {"commit": links.commit(images[-1].sha), "diff": links.diff(images[-1].sha)}
     return named | values | {"contrast": contrast_json(held), "links": pages}
@@ -281,15 +272,13 @@ async def commit_in_search(farm: Farm, search_id: int, offset: int) -> Json | No
         revision.position, revision.position, search.repository
     )
     images = [image for image in found if image.variant == revision.sha]
-    values = await _values(farm, search.testbed, search.workload, images)
+    values = await _values(farm, search.series, images)
     return revision_json(revision) | values
 
 
-async def _values(farm: Farm, testbed: str, workload: str, images: Sequence[ImageRow]) -> Json:
+async def _values(farm: Farm, series: SeriesName, images: Sequence[ImageRow]) -> Json:
     """What the images of one revision gave."""
-    samples = await farm.store.samples_of_images(
-        image_ids=[image.id for image in images], testbed=testbed, workload=workload
-    )
+    samples = await farm.store.samples_of_images(series, [image.id for image in images])
     return {
         "unit": samples[0].metric.unit if samples else "",
         "samples": [

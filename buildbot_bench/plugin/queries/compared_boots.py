@@ -197,7 +197,7 @@ async def read_values(
     units = [row.unit for row in rows]
     unit = max(units, key=units.count, default=PPS.unit)
     testbed, workload = series
-    metric = await farm.store.metric_of(testbed=testbed, workload=workload, unit=unit)
+    metric = await farm.store.metric_of((testbed, workload), unit)
     item = item_of(rows[0].facts) if rows else await item_on(farm, testbed)
     return _series_values(ab_test, series, metric, (rows, others), item)
 

@@ -16,6 +16,7 @@ from buildbot_bench.core.compare.published import set_ups
 from buildbot_bench.core.compare.report import compose_comparison, outcome_of
 from buildbot_bench.core.compare.text import markdown, text
 from buildbot_bench.core.json_model import Json, to_json
+from buildbot_bench.core.legible import spelled_out
 from buildbot_bench.core.model.noise import Noise
 from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.core.sharing import WaitForBuild, WaitForDecision, what_it_waits_for
@@ -46,7 +47,7 @@ class ComparisonViews:
     def __init__(self, farm: Farm) -> None:
         self._farm = farm
         self._waits: Waits | None = None
-        self._noises: dict[tuple[str, str, str, frozenset[int]], Noise | None] = {}
+        self._noises: dict[tuple[SeriesName, str, frozenset[int]], Noise | None] = {}
 
     async def describe(self, ab_test_id: int) -> Json | None:
         """A comparison as it stands, with its report when it has ended."""
@@ -162,7 +163,7 @@ class ComparisonViews:
         Commits that are held against each other teach nothing: they may differ.
         """
         branch = await self._branch_of_base(known.ab_test)
-        key = (*series, branch, known.plain_positions)
+        key = (series, branch, known.plain_positions)
         if key not in self._noises:
             self._noises[key] = await noise_without(self._farm, *key)
         return self._noises[key]
@@ -186,7 +187,7 @@ class ComparisonViews:
             for digest in await self._held(ab_test):
                 patch = await self._farm.store.patch(digest)
                 if patch is not None:
-                    text = await self._farm.patch_texts.of(patch)
+                    text = await calculate(spelled_out, patch.body)
                     held = HeldPatch(origin=patch.origin, digest=digest, text=text)
                     found.append(to_json(held))
         return found

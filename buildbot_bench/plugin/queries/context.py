@@ -88,7 +88,7 @@ async def _images(farm: Farm, search: SearchRow, inputs: SearchInputs) -> tuple[
         for image in inputs.images.values()
         if (image.position - first, image.ordinal) in measured
     }
-    for probe in await farm.store.probes_of(list(rows), search.testbed, search.workload):
+    for probe in await farm.store.probes_of(list(rows), search.series):
         if probe.tunables == search.tunables:
             rows[probe.image_id] += await farm.store.iterations_of_probe(probe.id)
     return tuple(
@@ -127,12 +127,12 @@ async def _other_series(farm: Farm, search: SearchRow, answer: Answer) -> tuple[
     near = [search.old_position + end for step in answer.steps for end in (step.old, step.new)]
     first, last = max(0, min(near) - NEAR_COMMITS), max(near) + NEAR_COMMITS
     there = [
-        (series.testbed, series.workload)
+        series.name
         for series in all_series(farm.workflow.bench_jobs)
         if series.measures(search.branch)
     ]
     joined = await farm.store.series_of_incident(search.id)
-    members = {(one.testbed, one.workload): one for one in joined if not one.value}
+    members = {one.series: one for one in joined if not one.value}
     removed = await removed_series(farm)
     # Another machine of a pool measures nothing but second opinions and searches.
     there += [one for one in members if one not in there and one not in removed]
@@ -142,7 +142,7 @@ async def _other_series(farm: Farm, search: SearchRow, answer: Answer) -> tuple[
     return tuple(
         _with_standing(series, members.get((series.testbed, series.workload)))
         for series in (*found, *(series for series in past if series.samples))
-        if (series.testbed, series.workload) != (search.testbed, search.workload) or search.value
+        if (series.testbed, series.workload) != search.series or search.value
     ) + tuple(
         _with_standing(SeriesSamples(**shared(SeriesSamples, one) | {"samples": ()}), one)
         for one in joined
@@ -166,17 +166,10 @@ def _with_standing(series: SeriesSamples, member: IncidentSeriesRow | None) -> S
 async def _series(
     farm: Farm, search: SearchRow, series: tuple[str, str], first: int, last: int
 ) -> SeriesSamples:
-    testbed, workload = series
-    samples = await farm.store.samples(
-        testbed=testbed,
-        workload=workload,
-        first_position=first,
-        last_position=last,
-        branch=search.branch,
-    )
+    samples = await farm.store.samples(series, (first, last), branch=search.branch)
     return SeriesSamples(
-        testbed=testbed,
-        workload=workload,
+        testbed=series[0],
+        workload=series[1],
         samples=_shifted(comparable_samples(samples), search),
     )
 
@@ -192,10 +185,8 @@ async def _later(
         return ()
     known = inputs.samples[0]
     samples = await farm.store.samples(
-        testbed=search.testbed,
-        workload=search.workload,
-        first_position=search.new_position + 1,
-        last_position=tip.position,
+        search.series,
+        (search.new_position + 1, tip.position),
         unit=search.value or known.metric.unit,
         epoch=known.epoch,
         branch=search.branch,

@@ -83,7 +83,7 @@ async def control_state(farm: Farm, testbed: str) -> ControlState | None:
     quarantines = await farm.store.quarantines(testbed)
     policy = ChartPolicy(tolerance=lab_tolerance(farm.workflow.min_effect_on(testbed)))
     unit = next((one.unit for one in reversed(rounds) if one.unit), PPS.unit)
-    metric = await farm.store.metric_of(testbed=testbed, workload=workload, unit=unit)
+    metric = await farm.store.metric_of((testbed, workload), unit)
     return ControlState(
         testbed=testbed,
         control=control,

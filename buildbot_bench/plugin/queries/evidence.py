@@ -7,7 +7,6 @@ from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.evidence import (
     MAX_FRUITLESS,
     Relinks,
-    SearchTerms,
     comparable_samples,
     evidence_of,
     may_relink,
@@ -259,11 +258,7 @@ async def _samples(
     farm: Farm, search: NewSearch, images: Mapping[int, ImageRow]
 ) -> Sequence[Sample]:
     found: Sequence[Sample] = await farm.store.samples_of_images(
-        image_ids=list(images),
-        testbed=search.testbed,
-        workload=search.workload,
-        unit=search.measured_in,
-        tunables=search.tunables,
+        search.series, list(images), unit=search.measured_in, tunables=search.tunables
     )
     return found
 
@@ -307,18 +302,14 @@ def costs(farm: Farm, testbed: str, images: dict[int, ImageRow], repository: str
 
 
 async def _policy(farm: Farm, search: NewSearch, *, images: bool) -> SearchPolicy:
+    # As the judge learns: what is older tells of another lab, and is read for each boot.
+    span = (max(0, search.old_position - WINDOW_COMMITS), search.new_position)
     samples = await farm.store.samples(
-        testbed=search.testbed,
-        workload=search.workload,
-        # As the judge learns: what is older tells of another lab, and is read for each boot.
-        first_position=max(0, search.old_position - WINDOW_COMMITS),
-        last_position=search.new_position,
-        unit=search.measured_in,
-        history_of=search.branch,
+        search.series, span, unit=search.measured_in, history_of=search.branch
     )
     return await calculate(
         policy_of,
-        SearchTerms(
+        SearchPolicy(
             error=search.error,
             min_effect=search.min_effect,
             claimed=search.claimed,
@@ -327,5 +318,5 @@ async def _policy(farm: Farm, search: NewSearch, *, images: bool) -> SearchPolic
         comparable_samples(samples),
         first=search.old_position,
         images=images,
-        randomised=is_randomised(await farm.store.facts_on(search.testbed, search.workload)),
+        randomised=is_randomised(await farm.store.facts_on(*search.series)),
     )

@@ -24,6 +24,7 @@ from buildbot_bench.core.search import Step
 from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.plugin.db.branches import is_on
 from buildbot_bench.plugin.db.finding_rows import MarkRow, SearchRow
+from buildbot_bench.plugin.db.rows import SeriesName
 from buildbot_bench.plugin.db.series import PointRow
 from buildbot_bench.plugin.db.states import ALARMS, MarkKind
 from buildbot_bench.plugin.farm import Farm
@@ -73,8 +74,7 @@ class SeriesPoints:
 
 async def read_series(
     farm: Farm,
-    testbed: str,
-    workload: str,
+    series: SeriesName,
     branch: str,
     *,
     value: str = "",
@@ -83,23 +83,21 @@ async def read_series(
 
     A `value` is the name of one of many values of its runs.
     """
-    rows = await farm.store.points(testbed, workload, branch, value or None)
+    rows = await farm.store.points(series, branch, value or None)
     points = await deferToThread(_in_newest_unit, rows)
     recent = [point.position for point in points[-_NOISE_FROM:]]
-    noise = await _noise(farm, testbed, workload, branch, recent, value=value)
+    noise = await _noise(farm, series, branch, recent, value=value)
     metric = PPS
     if points:
         unit = value or points[0].unit
-        metric = await farm.store.metric_of(testbed=testbed, workload=workload, unit=unit)
+        metric = await farm.store.metric_of(series, unit)
     return SeriesPoints(points=points, noise=noise, metric=metric)
 
 
-async def read_costs(
-    farm: Farm, testbed: str, workload: str, branch: str, metric: Metric
-) -> SeriesPoints:
+async def read_costs(farm: Farm, series: SeriesName, branch: str, metric: Metric) -> SeriesPoints:
     """What the commits of a branch cost in one of COSTS: their boots there, or their builds."""
     if metric is BOOT:
-        rows = await farm.store.points(testbed, workload, branch, metric.unit)
+        rows = await farm.store.points(series, branch, metric.unit)
     else:
         rows = await farm.store.points_of_builds(branch, metric.unit)
     return SeriesPoints(points=tuple(rows), metric=metric)
@@ -111,39 +109,32 @@ def _in_newest_unit(rows: Sequence[PointRow]) -> tuple[PointRow, ...]:
 
 
 async def noise_without(
-    farm: Farm, testbed: str, workload: str, branch: str, without: Collection[int]
+    farm: Farm, series: SeriesName, branch: str, without: Collection[int]
 ) -> Noise | None:
     """What the newest commits of a series tell of boots and layout, but those at some positions.
 
     None when nothing was measured.
     """
     most = _NOISE_FROM + len(without)
-    found = await farm.store.newest_positions(testbed, workload, branch, most)
+    found = await farm.store.newest_positions(series, branch, most)
     recent = [position for position in reversed(found) if position not in without]
     recent = recent[-_NOISE_FROM:]
     if not recent:
         return None
-    return await _noise(farm, testbed, workload, branch, recent, without=without)
+    return await _noise(farm, series, branch, recent, without=without)
 
 
 async def _noise(
     farm: Farm,
-    testbed: str,
-    workload: str,
+    series: SeriesName,
     branch: str,
     recent: Sequence[int],
     *,
     without: Collection[int] = (),
     value: str = "",
 ) -> Noise:
-    samples = await farm.store.samples(
-        testbed=testbed,
-        workload=workload,
-        first_position=recent[0] if recent else 0,
-        last_position=recent[-1] if recent else 0,
-        unit=value or None,
-        history_of=branch,
-    )
+    span = (recent[0], recent[-1]) if recent else (0, 0)
+    samples = await farm.store.samples(series, span, unit=value or None, history_of=branch)
     others = [sample for sample in samples if sample.position not in without]
     return await calculate(learn, comparable_samples(others))
 
@@ -332,13 +323,11 @@ def _shown(value: float) -> float:
     return round(value) if abs(value) >= _WHOLE_FROM else value
 
 
-async def marks_of(
-    farm: Farm, testbed: str, workload: str, branch: str, value: str = ""
-) -> list[Mark]:
+async def marks_of(farm: Farm, series: SeriesName, branch: str, value: str = "") -> list[Mark]:
     """The culprits and the alarms at other commits, on a branch; of a value those of searches."""
     line = await farm.store.line_of(branch)
     searches = await farm.store.searches_over(
-        testbed, workload, -1, 2**31 - 1, repository=repository_of(branch), value=value
+        series, -1, 2**31 - 1, repository=repository_of(branch), value=value
     )
     culprits = {
         mark.position: mark
@@ -349,7 +338,7 @@ async def marks_of(
     }
     if value:
         return sorted((await _with_words(farm, culprits, {})), key=lambda mark: mark.position)
-    for member in await farm.store.confirmed_incidents(testbed, workload):
+    for member in await farm.store.confirmed_incidents(*series):
         search = await farm.store.search(member.search_id)
         step = search and step_within(search, member.on(search.branch))
         if search and step:
@@ -361,7 +350,7 @@ async def marks_of(
     verdicts: dict[int, int] = {}
     for state in ALARMS:
         for row in await farm.store.judgements(state):
-            if (row.testbed, row.workload) != (testbed, workload):
+            if (row.testbed, row.workload) != series:
                 continue
             if row.branch is None or is_on(line, row.branch, row.new_position):
                 verdicts[row.new_position] = row.id

@@ -34,7 +34,7 @@ async def incident_json(farm: Farm, search: SearchRow) -> list[Json]:
         "effect": found.effect if found else search.claimed,
         "low": found.low if found else None,
         "high": found.high if found else None,
-        "boots": boots.get((search.testbed, search.workload), 0),
+        "boots": boots.get(search.series, 0),
         "reason": "",
         "judgementid": None,
         "searchid": search.id,
@@ -51,7 +51,7 @@ def _member_json(member: IncidentSeriesRow, boots: dict[tuple[str, str], int]) -
         "effect": member.claimed if member.effect is None else member.effect,
         "low": member.low,
         "high": member.high,
-        "boots": boots.get((member.testbed, member.workload), 0),
+        "boots": boots.get(member.series, 0),
         "reason": member.reason,
         "judgementid": member.judgement_id,
         "searchid": member.own_search_id,
@@ -62,7 +62,7 @@ async def _boots(farm: Farm, search: SearchRow) -> dict[tuple[str, str], int]:
     """How many iterations of each series of an incident gave a value."""
     counts: dict[tuple[str, str], int] = {}
     for probe in await farm.store.probes_of_search(search.id):
-        series = (probe.testbed, probe.workload)
+        series = probe.series
         rows = await farm.store.iterations_of_probe(probe.id)
         good = sum(row.is_primary and row.value is not None for row in rows)
         counts[series] = counts.get(series, 0) + good
@@ -244,14 +244,14 @@ def _series(group: IncidentGroup) -> list[Json]:
     for search in group.searches:
         effect = effect_of(search)
         row = {"effect": effect, "searchid": search.id, "worse": _is_worse(search)}
-        found.setdefault((search.testbed, search.workload), row)
+        found.setdefault(search.series, row)
     by_id = {search.id: search for search in group.searches}
     for member in group.members:
         if member.standing is Standing.CONFIRMED:
             effect = member.claimed if member.effect is None else member.effect
             alarmed = member.on(by_id[member.search_id].branch)
             row = {"effect": effect, "searchid": member.search_id, "worse": alarmed.worse}
-            found.setdefault((member.testbed, member.workload), row)
+            found.setdefault(member.series, row)
     return [
         {"testbed": testbed, "workload": workload, "branch": group.culprit.branch} | row
         for (testbed, workload), row in found.items()

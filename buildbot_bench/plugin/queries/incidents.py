@@ -159,7 +159,7 @@ async def alarmed_elsewhere(
     Agreement counts where the same workload of the same branch's kernels is measured today.
     """
     related = {
-        (series.testbed, series.workload)
+        series.name
         for series in all_series(farm.workflow.bench_jobs)
         if series.workload == new.workload
         and series.testbed != new.testbed
@@ -178,10 +178,8 @@ async def alarmed_elsewhere(
 async def score_of(farm: Farm, alarm: AlarmedSeries) -> float:
     """What a second on the series of an alarm tells of it, in bits."""
     samples = await farm.store.samples(
-        testbed=alarm.testbed,
-        workload=alarm.workload,
-        first_position=max(0, alarm.new - WINDOW_COMMITS),
-        last_position=alarm.new,
+        (alarm.testbed, alarm.workload),
+        (max(0, alarm.new - WINDOW_COMMITS), alarm.new),
         unit=alarm.value or alarm.unit or None,
         branch=alarm.configuration,
     )
@@ -221,10 +219,10 @@ async def confirmations_are_awaited(farm: Farm, search: SearchRow) -> bool:
         if member.standing is Standing.WAITING and member.testbed not in held:
             return True
     others = {
-        (series.testbed, series.workload)
+        series.name
         for series in all_series(farm.workflow.bench_jobs)
         if series.testbed not in held and series.measures(search.branch)
-    } - {(search.testbed, search.workload)}
+    } - {search.series}
     at = search.old_position + found.new
     return bool(others) and (
         await _is_suspected(farm, others, search.branch, at)
@@ -246,19 +244,13 @@ async def _is_asked_for(farm: Farm, others: set[tuple[str, str]], branch: str, a
     """Whether the first measurement of another series behind a position has not ended yet."""
     for state in OPEN_PROBES:
         for probe in await farm.store.probes(state=state):
-            series = (probe.testbed, probe.workload)
+            series = probe.series
             if series not in others or probe.reason is not ProbeReason.COMMIT:
                 continue
             image = await farm.store.image(probe.image_id)
             if image is None or image.position < at or image.branch not in {branch, None}:
                 continue
-            known = await farm.store.samples(
-                testbed=probe.testbed,
-                workload=probe.workload,
-                first_position=at,
-                last_position=image.position,
-                branch=branch,
-            )
+            known = await farm.store.samples(probe.series, (at, image.position), branch=branch)
             if not any(sample.values for sample in known):
                 return True
     return False

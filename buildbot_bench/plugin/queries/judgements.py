@@ -1,6 +1,6 @@
 """Judgements as REST shows them, and settled changes with people's marks."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.evidence import comparable_samples
@@ -9,9 +9,9 @@ from buildbot_bench.core.json_model import Json
 from buildbot_bench.core.judge.marks import noise_by_marks
 from buildbot_bench.core.judge.model import Said, Settled, is_small
 from buildbot_bench.core.report.opinions import Opinion, OpinionKind, TrackRecord, describe_marks
-from buildbot_bench.core.search import Step
 from buildbot_bench.plugin.db.branches import Segment, is_on
-from buildbot_bench.plugin.db.finding_rows import JudgementRow, MarkRow, SearchRow
+from buildbot_bench.plugin.db.finding_rows import JudgementRow, MarkRow
+from buildbot_bench.plugin.db.rows import SeriesName
 from buildbot_bench.plugin.db.states import JudgementState, MarkKind
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate
@@ -139,8 +139,7 @@ def _judgement_json(row: JudgementRow) -> Json:
 
 async def settled_changes(
     farm: Farm,
-    testbed: str,
-    workload: str,
+    series: SeriesName,
     first_position: int,
     min_effect: float,
     *,
@@ -151,8 +150,8 @@ async def settled_changes(
     They are alarms, what fresh boots denied or showed to be small, and what was marked. An alarm of
     before the tables kept where the level began counts from the revision judged.
     """
-    rows = await farm.store.closed_judgements(testbed, workload, first_position, branch)
-    return _settled(rows, await marked_changes(farm, testbed, workload, branch), min_effect)
+    rows = await farm.store.closed_judgements(series, first_position, branch)
+    return _settled(rows, await marked_changes(farm, series, branch), min_effect)
 
 
 async def settled_of_values(
@@ -167,9 +166,9 @@ async def settled_of_values(
     """The same of the named values of a workload's runs, by those names that have any."""
     rows: dict[str, list[JudgementRow]] = {}
     closed = farm.store.closed_judgements
-    for row in await closed(testbed, workload, first_position, branch, value=None):
+    for row in await closed((testbed, workload), first_position, branch, value=None):
         rows.setdefault(row.value, []).append(row)
-    marked = await _marked_by_value(farm, testbed, workload, branch, None)
+    marked = await _marked_by_value(farm, (testbed, workload), branch, None)
     return {name: _settled(its, marked.get(name, []), min_effect) for name, its in rows.items()}
 
 
@@ -190,44 +189,29 @@ def _settled(
 
 
 async def marked_changes(
-    farm: Farm, testbed: str, workload: str, branch: str, value: str = ""
+    farm: Farm, series: SeriesName, branch: str, value: str = ""
 ) -> list[Settled]:
     """The changes of a series on a branch that were expected, or noise, as the last word has it."""
-    return (await _marked_by_value(farm, testbed, workload, branch, value)).get(value, [])
+    return (await _marked_by_value(farm, series, branch, value)).get(value, [])
 
 
 async def _marked_by_value(
-    farm: Farm, testbed: str, workload: str, branch: str, value: str | None
+    farm: Farm, series: SeriesName, branch: str, value: str | None
 ) -> dict[str, list[Settled]]:
     """The same by the names of values, of all that have one where `value` is None."""
-    marks = await farm.store.marks_on_series(testbed, workload, value)
+    marks = await farm.store.marks_on_series(series, value)
     line = await farm.store.line_of(branch) if marks else ()
     found: dict[str, list[Settled]] = {}
     for mark in marks:
-        for name, its in (await _said_of(farm, mark, (testbed, workload), value, line)).items():
+        for name, its in (await _said_of(farm, mark, series, value, line)).items():
             found.setdefault(name, []).extend(its)
     return {
         name: sorted(its, key=lambda one: (one.began, one.judged)) for name, its in found.items()
     }
 
 
-def sure_steps(search: SearchRow) -> list[Step]:
-    """The steps that a search states for sure."""
-    return [step for step in search.steps if step.is_sure(search.error)]
-
-
-async def said_noise(farm: Farm) -> frozenset[int]:
-    """The searches whose finding was noise, as the last word has it: they explain no alarm."""
-    return await _said(farm, {MarkKind.NOISE})
-
-
-async def said_settled(farm: Farm) -> frozenset[int]:
-    """The searches of which the last word says that nothing is open: expected, or noise."""
-    return await _said(farm, {MarkKind.NOISE, MarkKind.EXPECTED})
-
-
-async def _said(farm: Farm, kinds: Collection[MarkKind]) -> frozenset[int]:
-    """The searches whose last mark is one of these kinds."""
+async def said(farm: Farm, *kinds: MarkKind) -> frozenset[int]:
+    """The searches of which the last word is of these kinds."""
     return frozenset(
         mark.search_id
         for mark in await farm.store.newest_marks()
@@ -238,7 +222,7 @@ async def _said(farm: Farm, kinds: Collection[MarkKind]) -> frozenset[int]:
 async def _said_of(
     farm: Farm,
     mark: MarkRow,
-    series: tuple[str, str],
+    series: SeriesName,
     value: str | None,
     line: Sequence[Segment],
 ) -> dict[str, list[Settled]]:
@@ -249,22 +233,23 @@ async def _said_of(
     search = await farm.store.search(mark.search_id) if mark.search_id else None
     if search is None:
         return {}
+    sure = [step for step in search.steps if step.is_sure(search.error)]
     steps = [
         _marked(mark, search.old_position + step.old + 1, search.old_position + step.new)
-        for step in sure_steps(search)
+        for step in sure
         if is_on(line, search.branch, search.old_position + step.new)
     ]
-    if value is not None and sure_steps(search):
+    if value is not None and sure:
         return {value: steps}
     own: dict[str, list[JudgementRow]] = {}
     for row in await farm.store.judgements_of_search(search.id):
-        if (row.testbed, row.workload) == series:
+        if row.series == series:
             own.setdefault(row.value, []).append(row)
-    if not sure_steps(search):
+    if not sure:
         return {name: _of_verdicts(its, mark, line) for name, its in own.items()}
     members = await farm.store.series_of_incident(search.id)
     confirmed = [one for one in members if one.standing is Standing.CONFIRMED]
-    here = {one.value for one in (search, *confirmed) if (one.testbed, one.workload) == series}
+    here = {one.value for one in (search, *confirmed) if one.series == series}
     return dict.fromkeys(here | own.keys(), steps)
 
 
@@ -282,29 +267,19 @@ def _marked(mark: MarkRow, began: int, judged: int) -> Settled:
     return Settled(said=Said(mark.kind), began=began, judged=judged, author=mark.author)
 
 
-async def marks_told(
-    farm: Farm, testbed: str, workload: str, branch: str, position: int
-) -> tuple[str, ...]:
+async def marks_told(farm: Farm, series: SeriesName, branch: str, position: int) -> tuple[str, ...]:
     """What people said of a series' changes up to a position, a sentence each; mostly nothing."""
     first = max(0, position - WINDOW_COMMITS)
     marked = [
-        one
-        for one in await marked_changes(farm, testbed, workload, branch)
-        if first <= one.began <= position
+        one for one in await marked_changes(farm, series, branch) if first <= one.began <= position
     ]
     if not marked:
         return ()
-    samples = await farm.store.samples(
-        testbed=testbed,
-        workload=workload,
-        first_position=first,
-        last_position=position,
-        branch=branch,
-    )
+    samples = await farm.store.samples(series, (first, position), branch=branch)
     begun = {
         one.began: await farm.store.images_of_history(branch, one.began, one.began)
         for one in marked
     }
     labels = {position: images[-1].label for position, images in begun.items() if images}
     spread = await calculate(noise_by_marks, comparable_samples(samples), marked)
-    return describe_marks(marked, labels, spread, workload=workload, testbed=testbed)
+    return describe_marks(marked, labels, spread, workload=series[1], testbed=series[0])

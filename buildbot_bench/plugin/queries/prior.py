@@ -40,11 +40,7 @@ async def weights_by_exact_figures(
     old, new = span.old.position, span.new.position
     for testbed in dict.fromkeys((*gates, *counting)):
         samples = await farm.store.samples(
-            testbed=testbed,
-            workload=search.workload,
-            first_position=old,
-            last_position=new,
-            branch=search.branch,
+            (testbed, search.workload), (old, new), branch=search.branch
         )
         levels = {at - old: level for at, level in exact_levels(samples).items()}
         if len(levels) >= _ENDS:
@@ -89,7 +85,7 @@ async def prior_of(
     if not lists or not span.n:
         return None
     ended_at = search.ended_at if isinstance(search, SearchRow) else None
-    capture = await farm.store.capture_of_workload(search.testbed, search.workload, ended_at)
+    capture = await farm.store.capture_of_workload(search.series, ended_at)
     try:
         changes = await farm.git(farm.file_changes, span.revisions[1:])
     except InfraError:  # a search goes on without it

@@ -16,8 +16,7 @@ from buildbot_bench.core.report.context import Context
 from buildbot_bench.core.report.inside import Inside, with_insides
 from buildbot_bench.core.report.kin import Kin, commits_to_ask, with_kin
 from buildbot_bench.core.report.model import ProbeRecord, Report, Setting
-from buildbot_bench.core.report.stated import NOTHING_STATED, StatedChanges, estimates
-from buildbot_bench.core.report.steps import state_changes
+from buildbot_bench.core.report.steps import stated_answer
 from buildbot_bench.core.run_times import RunTimes
 from buildbot_bench.core.sample import PPS, Metric
 from buildbot_bench.core.search import Answer
@@ -54,10 +53,9 @@ async def report_of(farm: Farm, search: SearchRow) -> Report:
     inputs = await gather(farm, search)
     images = {image.position - inputs.range.old.position: image for image in _plain(inputs)}
     answer, probes = answer_of(search), await probe_records(farm, search)
-    series = (search.testbed, search.workload, search.branch)
     expected = {
         one.judged - search.old_position: one.author
-        for one in await marked_changes(farm, *series)
+        for one in await marked_changes(farm, search.series, search.branch)
         if one.said is Said.EXPECTED
     }
     known = await context_of(farm, search, inputs, answer, probes)
@@ -82,8 +80,8 @@ async def report_of(farm: Farm, search: SearchRow) -> Report:
             opinion=opinion_of(await farm.store.marks_of_search(search.id)),
             record=await track_record(farm),
             expected=expected,
-            marked=await marks_told(farm, *series, search.new_position),
-            stated=search.stated or NOTHING_STATED,
+            marked=await marks_told(farm, search.series, search.branch, search.new_position),
+            stated=search.stated.steps if search.stated else (),
         ),
     )
     report = replace(report, reviews=await _reviews(farm, report))
@@ -159,7 +157,7 @@ async def probe_records(farm: Farm, search: SearchRow) -> list[ProbeRecord]:
         iterations = await farm.store.iterations_of_probe(probe.id, search.value)
         if image is None:
             continue
-        own = (probe.testbed, probe.workload) == (search.testbed, search.workload)
+        own = probe.series == search.series
         note = "" if own else f"{probe.workload} on {probe.testbed}"
         records.extend(
             replace(record, note=note) for record in _records(serial, probe, image, iterations)
@@ -198,19 +196,19 @@ def metric_of(inputs: SearchInputs) -> Metric:
     return inputs.samples[0].metric if inputs.samples else PPS
 
 
-async def stated_of(farm: Farm, search: SearchRow) -> StatedChanges:
-    """The figures of an ended search, as its report works them out of what is measured now.
+async def stated_of(farm: Farm, search: SearchRow) -> Answer:
+    """The answer of an ended search with the figures that its report works out now.
 
     Where nobody can read the range any more they are the search's own.
     """
     answer = answer_of(search)
     if not answer.steps:
-        return NOTHING_STATED
+        return answer
     try:
         inputs = await gather(farm, search)
     except UsageError:  # a rewritten branch dropped it
-        return estimates(answer)
-    return state_changes(
+        return answer
+    return stated_answer(
         inputs.range,
         answer,
         inputs.samples,

@@ -165,7 +165,7 @@ class SearchViews:
         if search.ended_at is not None:
             return ""
         self._waits = self._waits or await waits(self._farm)
-        trouble = self._waits.workloads.get((search.testbed, search.workload))
+        trouble = self._waits.workloads.get(search.series)
         return trouble or self._waits.searches.get(search.id, "")
 
     async def _activity(self, search: SearchRow, waits_for: str) -> str:

@@ -53,7 +53,8 @@ class Wish:
     def demand(self, number: int, weight: float) -> Demand:
         """The same in the core's words."""
         row = self.row
-        rank = row.priority if isinstance(row, ClaimRow) else _capture_rank(row)
+        of_capture = Priority.SEARCH if row.ab_test_id is None else Priority.PERSON
+        rank = row.priority if isinstance(row, ClaimRow) else of_capture
         return Demand(
             number=number,
             claimant=self.claim.claimant,
@@ -65,10 +66,6 @@ class Wish:
 
 def _of(what: str, requester: str | None) -> str:
     return f"{what} ({requester})" if requester else what
-
-
-def _capture_rank(row: CaptureClaimRow) -> Priority:
-    return Priority.SEARCH if row.ab_test_id is None else Priority.PERSON
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -148,7 +145,9 @@ async def lab_turns(farm: Farm) -> LabTurns:
         worker = testbed_of(farm, wish.row.testbed).worker
         if worker not in queues:
             queues[worker] = WorkerQueue(served=shares.get(worker, {}))
-        if _is_kept_from(wish, held) or is_kept_from_workload(wish, broken):
+        # A quarantine lets only control images through.
+        is_held = wish.row.testbed in held and wish.claim.kind is not ClaimKind.CONTROL
+        if is_held or is_kept_from_workload(wish, broken):
             continue
         if wish.row.state in {ProbeState.ISSUED, ProfileState.ISSUED}:
             queues[worker].handed.append(wish)
@@ -156,11 +155,6 @@ async def lab_turns(farm: Farm) -> LabTurns:
             queues[worker].ready.append(wish)
             queues[worker].weights.append(wish.claim.weight(weights))
     return LabTurns(queues=queues, wishes=wishes, held=held, broken=broken, used_up=used_up)
-
-
-def _is_kept_from(wish: Wish, held: Collection[str]) -> bool:
-    """A quarantine lets only control images through."""
-    return wish.row.testbed in held and wish.claim.kind is not ClaimKind.CONTROL
 
 
 def is_kept_from_workload(wish: Wish, broken: Mapping[SeriesName, Trouble]) -> bool:

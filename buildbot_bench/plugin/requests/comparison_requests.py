@@ -16,6 +16,7 @@ from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.json_model import Json
 from buildbot_bench.core.legible import quoted
+from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.core.sharing import PersonPriority
 from buildbot_bench.core.variant import parse_recipe
 from buildbot_bench.plugin.broker.ask import ask_image
@@ -112,7 +113,7 @@ class ComparisonRequests:
         ab_test = await self._farm.store.add_ab_test(
             NewAbTest(
                 variants=rows,
-                series=[(series.testbed, series.workload) for series in wanted],
+                series=[series.name for series in wanted],
                 iterations=question.iterations,
                 images=question.images,
                 confidence=self._farm.workflow.regression.confidence,
@@ -209,9 +210,7 @@ class ComparisonRequests:
         image = await self._farm.store.image(row.image_id)
         return Identity(
             recipe=branch_in(image.repository, image.variant) if image is not None else "",
-            tunables=row.tunables,
-            variant=row.variant,
-            label=row.label,
+            **shared(Identity, row),
         )
 
     async def _rows(

@@ -137,7 +137,7 @@ class SearchRequests:
         """
         store = self._farm.store
         if value is None:
-            found: bool | None = await store.direction_of(testbed=testbed, workload=workload)
+            found: bool | None = await store.direction_of((testbed, workload))
             return found
         known = await store.value_names(testbed, workload)
         if value not in known:
@@ -145,7 +145,7 @@ class SearchRequests:
                 f"no run of {workload} on {testbed} gave a value called {quoted(value)}",
                 hint=_alike(value, known),
             )
-        metric: Metric = await store.metric_of(testbed=testbed, workload=workload, unit=value)
+        metric: Metric = await store.metric_of((testbed, workload), value)
         return metric.higher_is_better
 
     async def _repository(self, question: SearchQuestion) -> str:
@@ -262,7 +262,7 @@ async def measure_more(farm: Farm, search_id: int, boots: MoreBoots) -> Json:
     probe = await ask_boots(
         farm,
         image.id,
-        (search.testbed, search.workload),
+        search.series,
         ProbeReason.PERSON,
         boots.iterations,
         search_id=search.id,

@@ -14,6 +14,7 @@ from buildbot_bench.core.legible import csv_text
 from buildbot_bench.core.limits import EXPORTED_ROWS
 from buildbot_bench.plugin.broker.commit_queue import said_of
 from buildbot_bench.plugin.broker.retention import inventory
+from buildbot_bench.plugin.db.rows import SeriesName
 from buildbot_bench.plugin.db.series import ExportRow
 from buildbot_bench.plugin.farm import Farm, farm_of
 from buildbot_bench.plugin.farm.series import Series, all_series, first_branch, watched_branches
@@ -40,20 +41,14 @@ class Written:
 
 
 async def samples_csv(
-    farm: Farm,
-    testbed: str,
-    workload: str,
-    branch: str,
-    *,
-    limit: int = EXPORTED_ROWS,
-    offset: int = 0,
+    farm: Farm, series: SeriesName, branch: str, *, limit: int = EXPORTED_ROWS, offset: int = 0
 ) -> Written:
     """One line an iteration on a branch, oldest first, under a line that names the columns.
 
     They are the newest `limit`, but for the `offset` newest. So many take seconds to write, during
     which the reactor answers others.
     """
-    rows = await farm.store.export(testbed, workload, branch, limit=limit + 1, offset=offset)
+    rows = await farm.store.export(series, branch, limit=limit + 1, offset=offset)
     is_cut = len(rows) > limit
     return Written(text=await deferToThread(as_csv, rows[1:] if is_cut else rows), is_cut=is_cut)
 
@@ -85,12 +80,15 @@ class SamplesEndpoint(BenchEndpoint):
             return None
         limit = self.most_rows if resultSpec.limit is None else resultSpec.limit
         offset = resultSpec.offset or 0
+        series, branch = (kwargs["testbed"], kwargs["workload"]), asked["branch"]
         written: Written = await self._one_at_a_time.run(
-            lambda: Deferred.fromCoroutine(samples_csv(farm, **asked, limit=limit, offset=offset))
+            lambda: Deferred.fromCoroutine(
+                samples_csv(farm, series, branch, limit=limit, offset=offset)
+            )
         )
         name = "{testbed}-{workload}".format(**kwargs)
-        if asked["branch"] != await first_branch(farm):
-            name = f"{asked['branch'].replace('/', '-')}-{name}"
+        if branch != await first_branch(farm):
+            name = f"{branch.replace('/', '-')}-{name}"
         if offset:
             name += f"-without-newest-{offset}"
         if written.is_cut:
@@ -123,9 +121,7 @@ async def gates(farm: Farm) -> list[Json]:
 
 
 async def _guarded(farm: Farm, branch: str, series: Series) -> Json:
-    waiting = await farm.store.unmeasured(
-        branch, series.testbed, series.workload, limit=WINDOW_COMMITS
-    )
+    waiting = await farm.store.unmeasured(branch, series.name, limit=WINDOW_COMMITS)
     held = [
         {"label": commit.revision.label, "subject": commit.subject, "why": _why(said)}
         for commit, said in await said_of(farm, branch, series, waiting)

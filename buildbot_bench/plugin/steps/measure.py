@@ -117,12 +117,11 @@ async def is_believed(farm: Farm, probe: ProbeRow) -> bool:
     """
     if probe.tunables or probe.reason in {ProbeReason.CONTROL, ProbeReason.WORKLOAD}:
         return False
-    series = {"testbed": probe.testbed, "workload": probe.workload}
-    boots = await farm.store.boots_of(image_ids=[probe.image_id], **series)
+    boots = await farm.store.boots_of(probe.series, [probe.image_id])
     measured = {row.probe_id for row in boots if row.counted}
     if not measured:
         return True
-    asked = await farm.store.probes_of([probe.image_id], **series)
+    asked = await farm.store.probes_of([probe.image_id], probe.series)
     return any(
         one.failure_kind == FailureKind.UNTESTABLE
         for one in asked

@@ -128,7 +128,7 @@ async def test_a_range_that_nobody_can_read_keeps_the_estimate(ended, past, farm
     gone = await past.answered(FOUND, workload="pf")
     await farm.store.change(gone, old_sha="e" * 40, new_sha="f" * 40)
     await Stating(farm).advance()
-    (change,) = (await farm.store.search(gone.id)).stated.changes
+    (change,) = (await farm.store.search(gone.id)).stated.steps
     assert (change.effect, change.levels) == (ESTIMATE, None)
     assert await farm.store.unstated_searches(5) == []
     assert (await served.get(f"{API}bench/incidents")).status == 200

@@ -10,7 +10,8 @@ from buildbot_bench.plugin.db.store import BenchStore
 from tests.contracts.pages.named import RESOURCES, programs, targets
 from tests.contracts.pages.plans import full_scans, recorded
 
-SERIES = {"testbed": "apu", "workload": "forwarding"}
+SERIES = {"series": ("apu", "forwarding")}
+NAMED = {"testbed": "apu", "workload": "forwarding"}
 BRANCH = {"branch": "main"}
 # What neither a cycle of this farm nor a page asks, with what it may be asked for: what it asks
 # after a day, a week, a failure or a person's request.
@@ -24,7 +25,7 @@ ASKED_SELDOM: dict[str, dict[str, Any]] = {
     "first_of_newest_push": BRANCH,
     "images_of_variants": {"variants": ["a" * 40], "repository": ""},
     "incidents_over": BRANCH | {"old_position": 1, "new_position": 9},
-    "judgements_of_values": SERIES | {"sha": "a" * 40, "repository": ""},
+    "judgements_of_values": NAMED | {"sha": "a" * 40, "repository": ""},
     "judgement_of_search": SERIES | {"search_id": 1},
     "last_boot_at": {"testbed": "apu"},
     "marks_on_series": SERIES | {"value": None},
@@ -38,10 +39,10 @@ ASKED_SELDOM: dict[str, dict[str, Any]] = {
     "patch_bytes": {"requester": "ann"},
     "ProbeRow by key": {"key": "k"},
     "SearchRow by key": {"key": "k"},
-    "runs_of_values": SERIES | BRANCH | {"first_position": 1, "last_position": 9, "limit": 9},
+    "runs_of_values": NAMED | BRANCH | {"first_position": 1, "last_position": 9, "limit": 9},
     "scheduled_ab_tests": {"requester": "bench.yml", "prefix": "schedule:"},
     "suites": {},
-    "value_names": SERIES,
+    "value_names": NAMED,
     "unbuilt_commits": BRANCH | {"first_position": 3},
     "searches is_unnoticed": {"ended_since": 0.0},
 }

@@ -12,7 +12,7 @@ from buildbot_bench.plugin.queries.turns import lab_turns
 from tests.contracts.pages.plans import full_scans, recorded
 
 REPOSITORIES = ("", "fork")
-SERIES = {"testbed": "apu", "workload": "forwarding"}
+SERIES = ("apu", "forwarding")
 
 
 async def test_no_query_of_sharing_or_repositories_reads_a_large_table_through(
@@ -28,10 +28,9 @@ async def test_no_query_of_sharing_or_repositories_reads_a_large_table_through(
         lambda: lab_turns(farm),
         lambda: build_turns(farm),
         store.series_that_fail,
-        lambda: store.newest_attempts(**SERIES, limit=200),
+        lambda: store.newest_attempts(SERIES, 200),
         lambda: troubles_of_workloads(farm),
         store.versions_of_ranges,
-        store.versions_of_ab_tests,
         lambda: store.ab_tests_elsewhere(REPOSITORIES),
         lambda: store.open_probes_elsewhere(REPOSITORIES),
         lambda: store.unbuilt_elsewhere(REPOSITORIES),

@@ -1,9 +1,10 @@
 """Values whose rounding is nothing beside their noise: a search asks on until it is sure."""
 
-from buildbot_bench.core.evidence import SearchTerms, policy_of
+from buildbot_bench.core.evidence import policy_of
 from buildbot_bench.core.metric import Metric
 from buildbot_bench.core.sample import Iteration, Sample
 from buildbot_bench.core.search import Costs, Evidence, Measure, Measurement, plan
+from buildbot_bench.core.search.model import SearchPolicy
 
 # Of positions 0 to 23: what a program printed, in whole numbers, which is slower from 14 on.
 VALUES = tuple(
@@ -25,7 +26,7 @@ def test_a_rounding_too_fine_for_figures_ends_no_search():
         )
         for position in sorted({position for position, _ in VALUES})
     ]
-    terms = SearchTerms(error=0.01, min_effect=0.02)
+    terms = SearchPolicy(error=0.01, min_effect=0.02)
     policy = policy_of(terms, samples, first=0, images=False, randomised=True)
     assert policy.sigma_build == 0.0
     measured = tuple(

@@ -167,9 +167,7 @@ async def test_tunables_build_nothing_and_stay_out_of_the_plain_kernels_samples(
     shown = await ComparisonViews(farm).describe(ab_test_id)
     assert shown["report"]["variants"][1]["label"] == "r4+sysctl:net.x=1"
     assert shown["report"]["series"][0]["changes"][0]["effect"] == pytest.approx(0.1, abs=0.02)
-    (sample,) = await farm.store.samples(
-        testbed="apu", workload="forwarding", first_position=4, last_position=4
-    )
+    (sample,) = await farm.store.samples(("apu", "forwarding"), (4, 4))
     assert len(sample.values) == 3
 
 

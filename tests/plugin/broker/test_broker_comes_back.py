@@ -128,9 +128,7 @@ async def test_on_a_testbed_that_comes_back_new_requests_work(cycle, past, farm,
     found = await farm.store.search(again)
     assert found.state == "found"
     assert found.answer.steps[0].new == 6
-    measured = await farm.store.samples(
-        testbed="apu", workload="forwarding", first_position=1, last_position=11
-    )
+    measured = await farm.store.samples(("apu", "forwarding"), (1, 11))
     assert {row.position for row in measured} == set(range(1, 12))
 
 

@@ -131,7 +131,7 @@ async def test_what_was_measured_of_dropped_commits_stays_and_is_no_history(farm
         await past.measured(position, [100.0, 101.0])
 
     async def history() -> list[int]:
-        rows = await farm.store.export("apu", "forwarding", "main", limit=1000)
+        rows = await farm.store.export(("apu", "forwarding"), "main", limit=1000)
         return sorted({row.position for row in rows})
 
     assert await history() == [4, 5, 6]

@@ -360,7 +360,7 @@ async def test_the_history_of_each_series_shows_the_culprit(past, farm):
     await alarm(past, "pf")
     await settle(past, {"forwarding": CULPRIT, "pf": CULPRIT})
     for workload in ("forwarding", "pf"):
-        marks = {mark.position: mark for mark in await marks_of(farm, "apu", workload, "main")}
+        marks = {mark.position: mark for mark in await marks_of(farm, ("apu", workload), "main")}
         assert (marks[CULPRIT].kind, marks[CULPRIT].searchid) == ("culprit", first)
 
 

@@ -234,7 +234,7 @@ async def test_an_alarm_about_a_commit_that_the_branch_has_lost_does_not_speak(
 
 
 async def settled(farm) -> list[Settled]:
-    return await settled_changes(farm, TESTBED, WORKLOAD, 0, 0.02, branch="main")
+    return await settled_changes(farm, (TESTBED, WORKLOAD), 0, 0.02, branch="main")
 
 
 async def test_what_an_alarm_settled_stands_in_the_tables(judging, past, farm):
@@ -242,8 +242,8 @@ async def test_what_an_alarm_settled_stands_in_the_tables(judging, past, farm):
     assert await settled(farm) == []
     await judged_to_the_end(judging, past, slower_from_new)
     assert await settled(farm) == [Settled(began=NEW, judged=NEW)]
-    assert await settled_changes(farm, TESTBED, WORKLOAD, NEW + 1, 0.02, branch="main") == []
-    assert await settled_changes(farm, TESTBED, "another", 0, 0.02, branch="main") == []
+    assert await settled_changes(farm, (TESTBED, WORKLOAD), NEW + 1, 0.02, branch="main") == []
+    assert await settled_changes(farm, (TESTBED, "another"), 0, 0.02, branch="main") == []
 
 
 async def test_a_change_below_min_effect_is_settled_as_a_small_one(farm, past):

@@ -192,7 +192,7 @@ async def test_a_search_boots_no_image_that_is_its_first_one_again(searched, far
     search, lab = await searched(by_commit, kernel=alike, history=by_commit)
     assert {ordinal for _, ordinal in lab.booted} == {0}
     (again,) = [image for image in await farm.store.images() if image.ordinal]
-    (spared,) = await farm.store.probes_of([again.id], search.testbed, search.workload)
+    (spared,) = await farm.store.probes_of([again.id], (search.testbed, search.workload))
     assert spared.reason == "search"
     assert "is its first one again: the job 'kernel' cannot relink" in spared.failure
     assert search.state == "inconclusive"

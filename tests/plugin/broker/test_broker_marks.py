@@ -134,7 +134,7 @@ async def test_a_suspicion_that_is_marked_asks_for_no_more_boots(lab, past, farm
 
 
 async def settled(farm):
-    return await settled_changes(farm, TESTBED, WORKLOAD, 0, 0.02, branch="main")
+    return await settled_changes(farm, (TESTBED, WORKLOAD), 0, 0.02, branch="main")
 
 
 DROP = Step(old=6, new=7, effect=-0.1, low=-0.11, high=-0.09, probability=0.999)
@@ -151,7 +151,7 @@ async def test_what_is_said_of_a_search_is_said_of_its_steps(past, farm):
     await MarkRequests(farm).mark_search(search.id, "expected", author="ann", fixed_by="")
     (one,) = await settled(farm)
     assert (one.began, one.judged, str(one.said), one.author) == (8, 8, "expected", "ann")
-    assert await settled_changes(farm, "xeon", WORKLOAD, 0, 0.02, branch="main") == []
+    assert await settled_changes(farm, ("xeon", WORKLOAD), 0, 0.02, branch="main") == []
 
 
 async def test_an_incident_is_marked_on_each_series_that_confirmed_it(past, farm):
@@ -162,7 +162,7 @@ async def test_an_incident_is_marked_on_each_series_that_confirmed_it(past, farm
     marked = {
         workload: [
             one.began
-            for one in await settled_changes(farm, TESTBED, workload, 0, 0.02, branch="main")
+            for one in await settled_changes(farm, (TESTBED, workload), 0, 0.02, branch="main")
         ]
         for workload in ("pf", "ipfw")
     }

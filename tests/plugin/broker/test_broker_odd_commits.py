@@ -64,9 +64,7 @@ async def test_all_of_them_are_measured(farm, master, source, line):
     for _ in range(8):
         await cycle.run()
         await past.lab_answers(lambda _: 1e6)
-    measured = await farm.store.samples(
-        testbed="apu", workload="forwarding", first_position=1, last_position=99
-    )
+    measured = await farm.store.samples(("apu", "forwarding"), (1, 99))
     assert {row.position for row in measured} == {3, 4, 5, 6, 7}
     assert "em: go slower" in json.dumps(
         await measured_commit(farm, "apu", "forwarding", 5, "main")

@@ -270,14 +270,13 @@ async def test_samples_since_the_last_good_round_are_no_samples(rounds, farm, pa
     await past.measured(7, boots(0.9 * LEVEL), ended_at=farm.now() + 1)
 
     async def seen() -> list[str]:
-        span = {"first_position": 1, "last_position": 11}
-        samples = await farm.store.samples(testbed="apu", workload="forwarding", **span)
+        samples = await farm.store.samples(("apu", "forwarding"), (1, 11))
         return [sample.label for sample in samples]
 
     assert await seen() == ["r6", "r7"]
     await rounds(0.9 * LEVEL)
     assert await seen() == ["r6"]
-    assert len(await farm.store.export("apu", "forwarding", "main", limit=1000)) > 10
+    assert len(await farm.store.export(("apu", "forwarding"), "main", limit=1000)) > 10
     await release(farm, "apu", by="ann", false_alarm=True)
     assert await seen() == ["r6", "r7"]
 

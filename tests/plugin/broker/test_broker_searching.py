@@ -72,9 +72,7 @@ async def test_before_it_ends_both_sides_of_the_step_have_enough_boots_to_be_bel
 ):
     search = await past.search()
     await searched_to_the_end(searching, past)
-    measured = await farm.store.samples(
-        testbed="apu", workload="forwarding", first_position=1, last_position=11
-    )
+    measured = await farm.store.samples(("apu", "forwarding"), (1, 11))
     for side in (SLOW_FROM - 1, SLOW_FROM):
         assert sum(len(one.values) for one in measured if one.position == side) >= MIN_VALUES
     probes = await farm.store.probes_of_search(search.id)
@@ -89,7 +87,7 @@ async def test_a_revision_that_does_not_boot_is_stepped_around(searching, past, 
     assert (step.old, step.new) == (3, 6)  # r4 is the last that boots before r7
     broken = [await farm.store.image_of(past.shas[p], 0, "") for p in (5, 6)]
     tried = [image.id for image in broken if image is not None]
-    probes = [probe for probe in await farm.store.probes_of(tried) if tried]
+    probes = await farm.store.probes_of(tried, search.series)
     assert len(probes) <= len(tried)
 
 

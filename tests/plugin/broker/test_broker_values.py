@@ -117,7 +117,7 @@ async def test_a_commit_that_slows_37_of_300_values_is_one_search_and_one_report
     settled = await settled_of_values(farm, "apu", "forwarding", 0, 0.01, branch="main")
     said = {name: [one for one in its if one.said] for name, its in settled.items()}
     for name, its in said.items():
-        assert its == await marked_changes(farm, "apu", "forwarding", "main", name)
+        assert its == await marked_changes(farm, ("apu", "forwarding"), "main", name)
     assert (len(said), {len(its) for name, its in said.items() if name != "BM/5"}) == (SLOWED, {1})
     assert len(said["BM/5"]) == 2
     report = await report_of(farm, await farm.store.search(search.id))

@@ -28,5 +28,5 @@ from buildbot_bench.plugin.operations.hangs import listening
     ],
 )
 def test_who_reaches_a_port(port: object, local: bool, encrypted: bool) -> None:
-    where = listening(port)
+    where = listening(port, of="pages")
     assert (where.is_local, where.is_encrypted) == (local, encrypted)

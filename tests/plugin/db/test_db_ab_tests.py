@@ -9,7 +9,7 @@ import pytest
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow, AbTestVariant, NewAbTest
 from tests.fakes.database import iterated
 
-SPAN = {"testbed": "apu", "workload": "forwarding", "first_position": 0, "last_position": 99}
+SPAN = {"series": ("apu", "forwarding"), "span": (0, 99)}
 
 
 @pytest.fixture
@@ -106,7 +106,5 @@ async def test_what_was_measured_with_a_tunable_is_no_sample_of_the_plain_kernel
     await measure(store, await a_probe(image, name="tuned", tunables="net.x=1"), value=9e5)
     (sample,) = await store.samples(**SPAN)
     assert sample.values == (5e5,)
-    (sample,) = await store.samples_of_images(
-        image_ids=[image.id], testbed="apu", workload="forwarding"
-    )
+    (sample,) = await store.samples_of_images(("apu", "forwarding"), [image.id])
     assert sample.values == (5e5,)

@@ -112,7 +112,7 @@ async def test_what_was_judged_on_another_branch_is_nothing_to_this_one(store):
         await store.ensure_judgement(judged, now=1.0)
 
     async def known(branch: str) -> list[str]:
-        rows = await store.closed_judgements("apu", "forwarding", 0, branch)
+        rows = await store.closed_judgements(("apu", "forwarding"), 0, branch)
         assert rows == await store.alarms_over(branch, 0, 9)
         return [row.new_sha for row in rows]
 
@@ -125,7 +125,7 @@ async def test_only_a_branchs_own_commits_wait_to_be_measured_for_it(store):
     await three(store)
 
     async def waiting(branch: str) -> list[int]:
-        return [row.position for row in await store.unmeasured(branch, "apu", "forwarding")]
+        return [row.position for row in await store.unmeasured(branch, ("apu", "forwarding"))]
 
     assert await waiting(MAIN) == [9, 8, 7, 6, 5, 4, 3, 2, 1]
     assert await waiting(STABLE) == [9, 8, 7, 6, 5]

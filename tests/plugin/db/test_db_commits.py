@@ -78,7 +78,7 @@ async def test_a_hostile_commit_message_is_recorded_nevertheless(store):
 
 async def test_the_newest_important_commits_come_first(store):
     await store.add_commits("main", line(1, 3) + line(4, 5, important=False) + line(6, 7))
-    found = await store.unmeasured("main", "apu", "forwarding", 2, limit=3)
+    found = await store.unmeasured("main", ("apu", "forwarding"), 2, limit=3)
     assert [row.position for row in found] == [7, 6, 3]
 
 
@@ -88,9 +88,9 @@ async def test_a_commit_that_was_asked_for_is_not_unmeasured(store, an_image, a_
         probe = await a_probe(await an_image(position), name=str(position), reason=reason)
         state = "cancelled" if position == 6 else "lost"
         await store.change(probe, state=state)
-    found = await store.unmeasured("main", "apu", "forwarding", 6)
+    found = await store.unmeasured("main", ("apu", "forwarding"), 6)
     assert [row.position for row in found] == [7, 6]
-    elsewhere = await store.unmeasured("main", "apu", "pf-statefull", 8)
+    elsewhere = await store.unmeasured("main", ("apu", "pf-statefull"), 8)
     assert [row.position for row in elsewhere] == [9, 8]
 
 
@@ -125,7 +125,7 @@ async def test_a_branch_that_was_rewritten_has_its_tip_no_more(store):
 async def test_a_patched_variant_does_not_stand_for_its_commit(store, an_image, a_probe):
     await store.add_commits("main", line(1, 1))
     await a_probe(await an_image(1, variant=f"{sha(1)}+D8526"))
-    assert len(await store.unmeasured("main", "apu", "forwarding", 1)) == 1
+    assert len(await store.unmeasured("main", ("apu", "forwarding"), 1)) == 1
 
 
 spans = st.tuples(st.integers(1, 12), st.integers(1, 6), st.integers(0, 2))

@@ -9,9 +9,8 @@ from importlib import metadata
 import pytest
 import sqlalchemy as sa
 
-from buildbot_bench.core.condition import findings
 from buildbot_bench.demo.command import main
-from buildbot_bench.demo.verifying import read_condition
+from buildbot_bench.demo.verifying import find_troubles
 from buildbot_bench.history import MirrorHistory
 from buildbot_bench.plugin.db.schema import ITERATION, PROBE
 from tests.fakes.whole_farm import WholeFarm
@@ -69,7 +68,7 @@ def farm(whole_farm) -> Iterator[WholeFarm]:
 
 def told(farm: WholeFarm) -> list[tuple[str, str]]:
     """What is found, but for the disk, which is the machine's."""
-    found = findings(read_condition(farm.place))
+    found = find_troubles(farm.place)
     return [(one.part, one.problem) for one in found if one.part != "disk"]
 
 
@@ -78,9 +77,14 @@ def test_a_farm_that_is_well_has_no_finding(farm):
     farm.add(PROBE, token="", state="done", image_id=1)  # imported, and long past
     farm.add(ITERATION, probe_id=77, image_id=1, at_s=77.0)
     assert told(farm) == []
-    condition = read_condition(farm.place)
-    assert [disk.path for disk in condition.disks] != []
-    assert [worker.name for worker in condition.workers] == ["builder", "lab"]
+
+
+def test_a_disk_that_is_nearly_full_is_found_and_errors_stand_first(farm, monkeypatch):
+    monkeypatch.setattr("buildbot_bench.core.condition.LEAST_FREE_BYTES", 2**80)
+    farm.change(QUARANTINE)
+    *disks, last = find_troubles(farm.place)
+    assert {(one.part, one.severity.value) for one in disks} == {("disk", "error")}
+    assert last.part == "testbeds"
 
 
 @pytest.mark.parametrize(
@@ -157,7 +161,7 @@ def test_what_nobody_works_on_is_named_after_three_minutes(farm, changes, what, 
 
 def test_a_database_that_does_not_answer_is_a_finding(farm, tmp_path):
     place = replace(farm.place, db=sa.make_url(f"sqlite:///{tmp_path}/none.sqlite"))
-    found = [one for one in findings(read_condition(place)) if one.part == "database"]
+    found = [one for one in find_troubles(place) if one.part == "database"]
     assert [one.problem for one in found] == [f"there is no database {tmp_path}/none.sqlite"]
 
 

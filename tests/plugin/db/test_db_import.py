@@ -72,8 +72,7 @@ def bench_import(engine, store, shas, tmp_path, archive):
 
 
 async def samples(store, workload: str = "forwarding", branch: str = "main"):
-    where = {"testbed": "apu2", "workload": workload, "branch": branch}
-    return await store.samples(first_position=0, last_position=99, **where)
+    return await store.samples(("apu2", workload), (0, 99), branch=branch)
 
 
 async def test_the_past_is_there_with_its_values_logs_and_noise(bench_import, store, capsys):
@@ -101,7 +100,7 @@ async def test_the_past_is_there_with_its_values_logs_and_noise(bench_import, st
 async def test_logs_and_their_kernels_are_kept_beside_the_values(bench_import, store):
     await bench_import()
     image = await store.image_at("main", 1)
-    forwarding, _ = await store.probes_of([image.id])
+    (forwarding,) = await store.probes_of([image.id], ("apu2", "forwarding"))
     row = (await store.iterations_of_probe(forwarding.id))[0]
     assert "main_thread" in row.log
     assert "r293069" in row.facts["uname"]
@@ -120,7 +119,7 @@ async def test_what_is_imported_twice_is_there_once_wherever_the_archive_lies(
 
 
 async def exported(store, tmp_path) -> Path:
-    rows = await store.export("apu2", "forwarding", "main", limit=99)
+    rows = await store.export(("apu2", "forwarding"), "main", limit=99)
     file = tmp_path / "apu2-forwarding.csv"
     file.write_text(as_csv(rows))
     return file
@@ -129,12 +128,12 @@ async def exported(store, tmp_path) -> Path:
 async def test_what_a_farm_exports_another_imports(bench_import, store, engine, tmp_path, capsys):
     await bench_import()
     before = await samples(store)
-    boots = await store.export("apu2", "forwarding", "main", limit=99)
+    boots = await store.export(("apu2", "forwarding"), "main", limit=99)
     file = await exported(store, tmp_path)
     empty_tables(engine, METADATA)
     assert await bench_import(archive=file) == 0
     assert "3 groups with 15 iterations kept" in capsys.readouterr().out
-    assert await store.export("apu2", "forwarding", "main", limit=99) == boots
+    assert await store.export(("apu2", "forwarding"), "main", limit=99) == boots
     after = await samples(store)
     assert [sample.values for sample in after] == [sample.values for sample in before]
     assert await bench_import(archive=file) == 0
@@ -181,7 +180,7 @@ async def test_nothing_is_built_or_measured_because_of_it(bench_import, store):
     assert await store.images("wanted") == []
     assert await store.probes("new") == []
     assert await store.unjudged_probes() == []
-    unmeasured = await store.unmeasured("main", "apu2", "pf-statefull")
+    unmeasured = await store.unmeasured("main", ("apu2", "pf-statefull"))
     assert [commit.position for commit in unmeasured] == [len(SVN)]
 
 

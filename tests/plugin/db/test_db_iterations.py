@@ -59,9 +59,9 @@ async def test_the_newest_positions_are_those_of_commits_with_a_value(store, an_
         probe = await a_probe(image, name=f"p{image.id}", token=f"t{image.id}")
         failure = None if value else "no link"
         await store.add_iteration(probe=probe, **RESULT | {"value": value, "failure": failure})
-    assert await store.newest_positions("apu", "forwarding", "main", 9) == [8, 7]
-    assert await store.newest_positions("apu", "forwarding", "main", 1) == [8]
-    assert await store.newest_positions("apu", "pf-statefull", "main", 9) == []
+    assert await store.newest_positions(("apu", "forwarding"), "main", 9) == [8, 7]
+    assert await store.newest_positions(("apu", "forwarding"), "main", 1) == [8]
+    assert await store.newest_positions(("apu", "pf-statefull"), "main", 9) == []
 
 
 async def test_a_series_that_gave_a_value_is_known_for_ever(store, a_probe):
@@ -125,7 +125,7 @@ async def test_values_as_large_and_as_small_as_any_add_up(store, a_probe):
         for ordinal in range(3):
             result = RESULT | {"ordinal": ordinal, "value": value}
             await store.add_iteration(probe=probe, **result)
-    (point,) = await store.points("apu", "forwarding", "main")
+    (point,) = await store.points(("apu", "forwarding"), "main")
     assert (type(point.boots), point.boots, type(point.mean)) == (int, 12, float)
 
 

@@ -10,8 +10,7 @@ from buildbot_bench.plugin.db.rows import NewCommit
 from buildbot_bench.plugin.db.schema import VALUE_NAMES, VALUES
 from tests.fakes.database import sha
 
-SERIES = {"testbed": "apu", "workload": "forwarding"}
-SPAN = SERIES | {"first_position": 1, "last_position": 9}
+SPAN = {"series": ("apu", "forwarding"), "span": (1, 9)}
 MEAN = "ns (2 values #abcdef)"
 
 
@@ -58,7 +57,7 @@ async def test_a_value_is_read_by_its_name_as_a_unit_is(store, measure):
     assert (sample.position, sample.epoch) == (2, "2026")
     (primary,) = await store.samples(**SPAN)
     assert (primary.values, primary.metric.unit) == ((5.0, 5.0), MEAN)
-    assert await store.metric_of(**SERIES, unit="b") == sample.metric
+    assert await store.metric_of(SPAN["series"], "b") == sample.metric
     assert sorted(await store.value_names("apu", "forwarding")) == ["a", "b", "c"]
     assert await store.value_names("apu", "other") == []
 
@@ -84,7 +83,7 @@ async def test_points_of_a_value_are_those_of_a_unit(store, an_image, measure):
     await measure(2, times(a=8.0), image=await an_image(2, ordinal=1))
     await measure(2, times(a=9.0), epoch="2027")
     await measure(3, times(b=9.0))
-    found = await store.points(*SERIES.values(), "main", "a")
+    found = await store.points(SPAN["series"], "main", "a")
     assert [(p.position, p.epoch, p.boots, p.mean, p.low, p.high) for p in found] == [
         (2, "2026", 3, 4.0, 1.0, 8.0),
         (2, "2027", 1, 9.0, 9.0, 9.0),

@@ -53,15 +53,16 @@ async def test_the_probes_of_a_search_are_its_own(store, a_probe, a_search):
     assert await store.probes_of_search(search.id) == [ours]
 
 
-async def test_the_probes_of_images_may_be_narrowed(store, an_image, a_probe):
+async def test_the_probes_of_images_are_those_of_a_series(store, an_image, a_probe):
     first, second = await an_image(1), await an_image(2)
     forwarding = await a_probe(first, name="a")
     filtered = await a_probe(first, name="b", workload="pf-statefull")
     other = await a_probe(second, name="c", testbed="xeon")
-    assert await store.probes_of([first.id, second.id]) == [forwarding, filtered, other]
-    assert await store.probes_of([first.id], workload="pf-statefull") == [filtered]
-    assert await store.probes_of([first.id, second.id], testbed="xeon") == [other]
-    assert await store.probes_of([]) == []
+    both, on_apu = [first.id, second.id], ("apu", "forwarding")
+    assert await store.probes_of(both, on_apu) == [forwarding]
+    assert await store.probes_of(both, ("apu", "pf-statefull")) == [filtered]
+    assert await store.probes_of(both, ("xeon", "forwarding")) == [other]
+    assert await store.probes_of([], on_apu) == []
 
 
 async def test_nobody_asks_for_an_unknown_reason(a_probe):

@@ -111,15 +111,15 @@ async def test_what_is_in_doubt_is_counted_without_the_control_images_own(
 async def test_neither_what_is_in_doubt_nor_a_control_image_is_a_sample(
     store, a_probe, an_image, a_quarantine, measured
 ):
-    span = {"testbed": "apu", "workload": "forwarding", "first_position": 0, "last_position": 99}
+    span = {"series": ("apu", "forwarding"), "span": (0, 99)}
     await measured(await a_probe(await an_image(8)), 10.0, 30.0)
     await measured(await a_probe(await an_image(9), name="control:apu:0", reason="control"), 11.0)
     await a_quarantine()
     (sample,) = await store.samples(**span)
     assert (sample.position, [one.at_s for one in sample.iterations]) == (8, [10.0])
-    (point,) = await store.points("apu", "forwarding", "main")
+    (point,) = await store.points(("apu", "forwarding"), "main")
     assert (point.position, point.boots) == (8, 1)
-    rows = await store.export("apu", "forwarding", "main", limit=1000)
+    rows = await store.export(("apu", "forwarding"), "main", limit=1000)
     assert [(row.position, row.at_s, row.in_doubt) for row in rows] == [
         (8, 10.0, False),
         (8, 30.0, True),
@@ -185,7 +185,7 @@ async def test_a_twin_that_was_measured_in_doubt_spares_no_boot(
         await store.change(await an_image(n), changed_at=1.0, state="built", digest="same")
         for n in (8, 9)
     ]
-    where = {"branch": "main", "testbed": "apu", "workload": "forwarding"}
+    where = {"branch": "main", "series": ("apu", "forwarding")}
     await measured(await a_probe(older), 30.0)
     assert (await store.measured_twin(newer, **where)).id == older.id
     await a_quarantine()

@@ -66,11 +66,11 @@ async def test_a_commit_that_is_measured_in_one_is_not_so_in_the_other(store):
     await both(store)
     await measure(store, await image(store, MAIN, 6))
     lacking = {
-        branch: [row.position for row in await store.unmeasured(branch, "apu", "forwarding")]
+        branch: [row.position for row in await store.unmeasured(branch, ("apu", "forwarding"))]
         for branch in (MAIN, FORK)
     }
     assert lacking == {MAIN: [5, 4, 3, 2, 1], FORK: [6, 5, 4, 3, 2, 1]}
-    assert await store.asked_commits(FORK, "apu", "forwarding", 0) == []
+    assert await store.asked_commits(FORK, ("apu", "forwarding"), 0) == []
     assert {one.branch for one in await store.asked_since(0)} == {MAIN}
     assert await store.measured_by(sha(6), "") == [("apu", "forwarding")]
     assert await store.measured_by(sha(6), "fork") == []
@@ -134,7 +134,7 @@ async def test_news_of_one_repository_is_none_of_the_others(store):
     assert await store.last_untestable({"", "fork"}) == {"fork": 3}
     seen = await store.versions_since({MAIN: 0, FORK: 0})
     assert (seen[MAIN][0], seen[FORK][0]) == (0, 1)
-    over = await store.searches_over("apu", "forwarding", 0, 9, repository="fork")
+    over = await store.searches_over(("apu", "forwarding"), 0, 9, repository="fork")
     assert [one.id for one in over] == [searches[FORK].id]
 
 
@@ -182,13 +182,7 @@ async def assert_not_mixed(store, measured, first: int, last: int) -> None:
         assert [row.position for row in found] == inside
         assert {row.repository for row in found} <= {repository}
         for line in ({"branch": branch}, {"history_of": branch}):
-            samples = await store.samples(
-                testbed="apu",
-                workload="forwarding",
-                first_position=first,
-                last_position=last,
-                **line,
-            )
+            samples = await store.samples(("apu", "forwarding"), (first, last), **line)
             assert [one.position for one in samples] == inside
-        points = await store.points("apu", "forwarding", branch)
+        points = await store.points(("apu", "forwarding"), branch)
         assert [one.position for one in points] == sorted(p for of, p in measured if of == branch)

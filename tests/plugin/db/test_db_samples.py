@@ -6,7 +6,7 @@ from buildbot_bench.core.sample import PACKETS_PER_CPU_SECOND, PPS, Iteration
 from buildbot_bench.plugin.db.rows import NewCommit
 from tests.fakes.database import iterated, sha
 
-SPAN = {"testbed": "apu", "workload": "forwarding", "first_position": 1, "last_position": 9}
+SPAN = {"series": ("apu", "forwarding"), "span": (1, 9)}
 FAILED = "link down"
 
 
@@ -100,7 +100,7 @@ async def test_patched_variants_are_no_history_but_can_be_asked_for(store, an_im
     patched = await an_image(2, variant=f"{sha(2)}+D8526")
     await measure(2, 20.0, image=patched)
     assert await store.samples(**SPAN) == []
-    on = {"testbed": "apu", "workload": "forwarding"}
+    on = {"series": ("apu", "forwarding")}
     (sample,) = await store.samples_of_images(image_ids=[patched.id], **on)
     assert sample.values == (20.0,)
 

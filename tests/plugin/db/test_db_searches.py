@@ -123,10 +123,10 @@ async def test_only_one_master_ends_a_search(store, a_search):
 async def test_searches_over_a_range_share_a_suspect_with_it(store, a_search):
     search = await a_search()
     over = partial(store.searches_over, repository="")
-    assert await over("apu", "forwarding", 19, 25) == [search]
-    assert await over("apu", "forwarding", 20, 25) == []
-    assert await over("apu", "forwarding", 1, 10) == []
-    assert await over("apu", "pf-statefull", 10, 20) == []
+    assert await over(("apu", "forwarding"), 19, 25) == [search]
+    assert await over(("apu", "forwarding"), 20, 25) == []
+    assert await over(("apu", "forwarding"), 1, 10) == []
+    assert await over(("apu", "pf-statefull"), 10, 20) == []
 
 
 async def test_a_search_has_one_report_written_once(store, a_search, a_report):

@@ -36,7 +36,7 @@ async def test_samples_are_found_by_an_index(engine, store):
             plan.extend(row[-1] for row in cursor.fetchall())
 
     sa.event.listen(engine, "before_cursor_execute", explain)
-    await store.samples(testbed="apu", workload="forwarding", first_position=1, last_position=200)
+    await store.samples(("apu", "forwarding"), (1, 200))
     sa.event.remove(engine, "before_cursor_execute", explain)
     assert any("(testbed=? AND workload=? AND tunables=? AND image_id=?)" in line for line in plan)
     assert not [line for line in plan if line.startswith("SCAN")]

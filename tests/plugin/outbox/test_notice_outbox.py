@@ -275,16 +275,8 @@ class ChatSite:
     def notices(self, culprit):
         return [WantedNotice(kind="chat-line", target=self._settings.room, body=culprit.line)]
 
-    def speaker(self, kind, *, token, page):
-        return Speaker(token, page)
-
-
-class Speaker:
-    def __init__(self, token, page):
-        self._token, self._page = token, page
-
-    async def say(self, target, body, *, mark):
-        Path(target).write_text(f"{body} {self._page} {mark} {self._token}")
+    async def say(self, notice, *, token, page, mark):
+        Path(notice.target).write_text(f"{notice.body} {page} {mark} {token}")
 """
 
 

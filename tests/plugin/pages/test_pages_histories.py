@@ -23,9 +23,9 @@ def reads(farm):
     """The series that were read from the tables, in order."""
     read, points = [], farm.store.points
 
-    async def counted(testbed, workload, *of):
-        read.append((testbed, workload))
-        return await points(testbed, workload, *of)
+    async def counted(series, *of):
+        read.append(series)
+        return await points(series, *of)
 
     farm.store.points = counted
     return read

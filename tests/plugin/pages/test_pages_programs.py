@@ -46,7 +46,7 @@ ROW = ExportRow(
 
 
 async def written(farm, **asked) -> str:
-    return (await samples_csv(farm, "apu", "forwarding", "main", **asked)).text
+    return (await samples_csv(farm, ("apu", "forwarding"), "main", **asked)).text
 
 
 async def test_a_file_has_the_newest_rows_and_says_that_it_is_cut(farm, past):
@@ -54,7 +54,7 @@ async def test_a_file_has_the_newest_rows_and_says_that_it_is_cut(farm, past):
     await past.measured(4, (3.0, 4.0))
 
     async def values(**asked: int) -> tuple[list[str], bool]:
-        file = await samples_csv(farm, "apu", "forwarding", "main", **asked)
+        file = await samples_csv(farm, ("apu", "forwarding"), "main", **asked)
         return [row["value"] for row in csv.DictReader(io.StringIO(file.text))], file.is_cut
 
     assert await values() == (["1.0", "2.0", "3.0", "4.0"], False)

@@ -19,7 +19,7 @@ AT_S = 1_234_567_890
 @pytest.fixture
 def points(farm):
     async def read():
-        return await farm.store.points(TESTBED, WORKLOAD, "main")
+        return await farm.store.points((TESTBED, WORKLOAD), "main")
 
     return read
 

@@ -102,7 +102,7 @@ async def test_it_is_listed_with_the_other_searches_and_marks_no_history(past, f
     search = await found(past, testbed="apu", workload="forwarding", kind="boot")
     (listed,) = await reports(farm, 10)
     assert (listed["searchid"], listed["kind"], listed["culprits"]) == (search.id, "boot", [])
-    assert await marks_of(farm, "apu", "forwarding", "main") == []
+    assert await marks_of(farm, ("apu", "forwarding"), "main") == []
 
 
 async def test_the_badge_says_what_the_branch_does_not_do(past, farm):

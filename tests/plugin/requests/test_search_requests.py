@@ -1,6 +1,7 @@
 """What people may ask of the farm, and what they are told when they ask amiss."""
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from twisted.internet.defer import Deferred
@@ -231,6 +232,6 @@ async def test_a_value_that_no_run_gave_is_refused_with_those_like_it(requests, 
     (search,) = await farm.store.searches()
     assert (search.value, search.unit, search.higher_is_better) == ("BM/7", "", False)
     # It is none of what is judged: it explains no alarm, and is no mark in the history.
-    series = ("apu", "forwarding", 1, 11)
-    assert await farm.store.searches_over(*series, repository="") == []
-    assert await farm.store.searches_over(*series, repository="", value="BM/7") == [search]
+    over = partial(farm.store.searches_over, ("apu", "forwarding"), 1, 11, repository="")
+    assert await over() == []
+    assert await over(value="BM/7") == [search]

@@ -80,9 +80,8 @@ async def test_what_a_unit_means_is_kept_for_the_series(farm, past, step):
     started = replace(STARTED, metrics=(seconds,))
     await recorded(farm, past, step, started, measured(0, values={"s": 2.5}))
     (probe,) = await farm.store.probes()
-    series = {"testbed": probe.testbed, "workload": probe.workload}
-    assert await farm.store.metric_of(**series, unit="s") == seconds
-    (sample,) = await farm.store.samples(**series, first_position=4, last_position=4)
+    assert await farm.store.metric_of(probe.series, "s") == seconds
+    (sample,) = await farm.store.samples(probe.series, (4, 4))
     assert sample.metric == seconds
 
 
@@ -240,9 +239,8 @@ async def test_the_named_values_of_a_run_are_kept_and_their_mean_is_understood(f
     event = measured(0, values={metric.unit: mean}, named=wired(named))
     recorder = await recorded(farm, past, step, STARTED, event, Finished(iterations=1))
     assert (recorder.fault, recorder.missed) == ("", "")
-    span = {"testbed": "apu", "workload": "forwarding", "first_position": 4, "last_position": 4}
-    (judged,) = await farm.store.samples(**span)
-    (one,) = await farm.store.samples(**span, unit="BM/7")
+    (judged,) = await farm.store.samples(("apu", "forwarding"), (4, 4))
+    (one,) = await farm.store.samples(("apu", "forwarding"), (4, 4), unit="BM/7")
     assert (judged.metric, judged.values) == (metric, (mean,))
     assert (one.values, one.metric.higher_is_better) == ((8.0,), False)
 
