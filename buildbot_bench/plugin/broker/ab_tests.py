@@ -35,6 +35,7 @@ from buildbot_bench.plugin.queries.compared_boots import (
 )
 from buildbot_bench.plugin.queries.comparisons import ComparisonViews
 from buildbot_bench.plugin.queries.evidence import item_of_comparison
+from buildbot_bench.workflow.model import Workflow
 
 # Why a variant is not booted: the state in which that leaves the comparison, and the words.
 SetAside = tuple[AbTestState, str]
@@ -43,12 +44,15 @@ SetAside = tuple[AbTestState, str]
 class AbTests:
     """Gives every series of every running comparison its next boots, or the comparison its end.
 
-    What comes next is a function of what was measured; no cycle depends on the one before.
+    What comes next is a function of what was measured; no cycle depends on the one before. Where
+    nothing of a comparison changed since its last look, it is not looked at again.
     """
 
     def __init__(self, farm: Farm) -> None:
         self._farm = farm
         self._further = FurtherImages(farm)
+        self._workflow: Workflow | None = None
+        self._seen: dict[int, object] = {}
 
     async def advance(self) -> None:
         """Look at each comparison that has not ended."""
@@ -61,7 +65,18 @@ class AbTests:
             for one in running
             if one.state is AbTestState.CANCELLING or not broken.keys() & set(one.series_names)
         ]
-        await for_each(going_on, self._advance, "comparison of variants")
+        if self._workflow is not self._farm.workflow:
+            self._workflow, self._seen = self._farm.workflow, {}
+        self._now = await self._farm.store.versions_of_ab_tests() if going_on else {}
+        self._seen = {one.id: self._seen[one.id] for one in going_on if one.id in self._seen}
+        await for_each(going_on, self._advance_if_changed, "comparison of variants")
+
+    async def _advance_if_changed(self, ab_test: AbTestRow) -> None:
+        """One that was left as it was waits for its boots and builds: those are of its versions."""
+        known = (ab_test, self._now.get(ab_test.id))
+        if self._seen.get(ab_test.id) != known:
+            await self._advance(ab_test)
+            self._seen[ab_test.id] = known
 
     async def _advance(self, ab_test: AbTestRow) -> None:
         probes = await self._farm.store.probes_of_ab_test(ab_test.id)
@@ -199,8 +214,12 @@ def set_aside(
 
 def _given_up(ab_test: AbTestRow, probes: Sequence[ProbeRow]) -> str:
     """What the lab said when it lost a series for good; empty when it did not."""
-    for series in ab_test.series_names:
-        own = [probe for probe in since_resumed(ab_test, probes) if probe.series == series]
+    for series in ab_test.series:
+        own = [
+            probe
+            for probe in since_resumed(ab_test, probes)
+            if [probe.testbed, probe.workload] == list(series)
+        ]
         recent = own[-MAX_FRUITLESS:]
         if len(recent) == MAX_FRUITLESS and all(probe.state == ProbeState.LOST for probe in recent):
             return recent[-1].failure or "the lab does not answer"

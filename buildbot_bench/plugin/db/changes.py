@@ -1,11 +1,12 @@
 """Queries of each broker cycle on changes since the last look, for many series or searches."""
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 import sqlalchemy as sa
 
-from buildbot_bench.api.states import ProbeState, SearchState
+from buildbot_bench.api.states import AbTestState, ProbeState, SearchState
 from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.plugin.db.commits import newest_commit
@@ -13,6 +14,9 @@ from buildbot_bench.plugin.db.images import in_span
 from buildbot_bench.plugin.db.probes import OF_COMMITS
 from buildbot_bench.plugin.db.rows import CommitRow, ImageRow, SeriesName
 from buildbot_bench.plugin.db.schema import (
+    AB_TEST,
+    AB_TEST_IMAGE,
+    AB_TEST_VARIANT,
     COMMIT,
     IMAGE,
     JUDGEMENT,
@@ -170,6 +174,29 @@ def versions_of_ranges(conn: sa.Connection) -> dict[int, tuple[int, int]]:
         .group_by(SEARCH.c.id)
     )
     return {number: (count, versions) for number, count, versions in conn.execute(query)}
+
+
+def versions_of_ab_tests(conn: sa.Connection) -> dict[int, dict[str, tuple[int, int]]]:
+    """By running comparison how many requests and images it has, and how often those changed.
+
+    None of them is ever deleted, and each change counts its version up.
+    """
+    parts = {
+        "probes": (PROBE, AB_TEST.join(PROBE, PROBE.c.ab_test_id == AB_TEST.c.id)),
+        "variants": (IMAGE, AB_TEST.join(AB_TEST_VARIANT).join(IMAGE)),
+        "further": (IMAGE, AB_TEST.join(AB_TEST_IMAGE).join(IMAGE)),
+    }
+    found: dict[int, dict[str, tuple[int, int]]] = defaultdict(dict)
+    for name, (of, joined) in parts.items():
+        query = (
+            sa.select(AB_TEST.c.id, sa.func.count(), sa.func.sum(of.c.version))
+            .select_from(joined)
+            .where(AB_TEST.c.state == AbTestState.RUNNING)
+            .group_by(AB_TEST.c.id)
+        )
+        for number, count, versions in conn.execute(query):
+            found[number][name] = (count, versions)
+    return dict(found)
 
 
 def version_of_findings(conn: sa.Connection) -> tuple[tuple[int, int], ...]:

@@ -94,6 +94,7 @@ class BenchStore(PooledStore):
     last_untestable = reading(change_queries.last_untestable)
     series_that_failed = reading(change_queries.series_that_failed)
     versions_of_ranges = reading(change_queries.versions_of_ranges)
+    versions_of_ab_tests = reading(change_queries.versions_of_ab_tests)
     images_of_new_probes = reading(change_queries.images_of_new_probes)
     version_of_findings = reading(change_queries.version_of_findings)
 

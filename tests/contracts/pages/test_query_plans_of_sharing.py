@@ -31,6 +31,7 @@ async def test_no_query_of_sharing_or_repositories_reads_a_large_table_through(
         lambda: store.newest_attempts(SERIES, 200),
         lambda: troubles_of_workloads(farm),
         store.versions_of_ranges,
+        store.versions_of_ab_tests,
         lambda: store.ab_tests_elsewhere(REPOSITORIES),
         lambda: store.open_probes_elsewhere(REPOSITORIES),
         lambda: store.unbuilt_elsewhere(REPOSITORIES),
