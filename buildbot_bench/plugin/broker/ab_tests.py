@@ -214,12 +214,8 @@ def set_aside(
 
 def _given_up(ab_test: AbTestRow, probes: Sequence[ProbeRow]) -> str:
     """What the lab said when it lost a series for good; empty when it did not."""
-    for series in ab_test.series:
-        own = [
-            probe
-            for probe in since_resumed(ab_test, probes)
-            if [probe.testbed, probe.workload] == list(series)
-        ]
+    for series in ab_test.series_names:
+        own = [probe for probe in since_resumed(ab_test, probes) if probe.series == series]
         recent = own[-MAX_FRUITLESS:]
         if len(recent) == MAX_FRUITLESS and all(probe.state == ProbeState.LOST for probe in recent):
             return recent[-1].failure or "the lab does not answer"

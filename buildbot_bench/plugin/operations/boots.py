@@ -224,13 +224,11 @@ def check_job(job: LabJob, owner: JobOwner | None, moment: Moment) -> Iterator[V
 
 def _same_boots(job: LabJob, owner: JobOwner) -> Iterator[Violation]:
     told, kept = Counter(job.boots), Counter(owner.boots)
-    twice = {ordinal for (ordinal, _), times in told.items() if times > 1}
     ordinals = Counter(ordinal for ordinal, _ in job.boots)
-    if twice or max(ordinals.values(), default=1) > 1:
-        numbers = twice or {number for number, times in ordinals.items() if times > 1}
+    if twice := {ordinal for ordinal, times in ordinals.items() if times > 1}:
         yield _of_boots(
             owner.row,
-            f"the lab reported its boots {_some(numbers)} twice",
+            f"the lab reported its boots {_some(twice)} twice",
             f"read {job.where}/{job.name}/events.jsonl and runner.log",
         )
     if invented := {ordinal for ordinal, _ in kept - told}:
