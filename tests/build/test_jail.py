@@ -30,12 +30,20 @@ case $1 in
     for word; do
         case $word in
         name=*|path=*|persist|host.hostname=*|ip4=disable|ip6=disable|children.max=0) ;;
-        sysvmsg=new|sysvsem=new|sysvshm=new|enforce_statfs=[012]|allow.noset_hostname) ;;
+        enforce_statfs=[012]|allow.noset_hostname) ;;
+        sysvmsg=new|sysvsem=new|sysvshm=new) [ ! -e HERE/no-ipc ] || exit 1 ;;
         *) echo "jail: unknown parameter: $word" >&2; exit 1 ;;
         esac
     done
     [ ! -e HERE/full ] || { echo "jail: jail_set: Operation not permitted" >&2; exit 1; } ;;
--R) if [ -e HERE/inside ]; then kill -9 -- -"$(cat HERE/inside)"; rm HERE/inside; fi ;;
+-R) if [ -e HERE/inside ]; then kill -9 -"$(cat HERE/inside)"; rm HERE/inside; fi ;;
+*) exit 64 ;;
+esac
+"""
+# A parameter of jails that the kernel has is a name that this one knows, too.
+SYSCTL = """#!/bin/sh
+case "$1 $2" in
+"-qN security.jail.param.sysv"*) [ ! -e HERE/no-ipc ] && echo "$2." ;;
 *) exit 64 ;;
 esac
 """
@@ -79,7 +87,7 @@ def machine(tmp_path: Path) -> Machine:
     programs = tmp_path / "bin"
     programs.mkdir()
     helper = HELPER.read_text().replace("PATH=/sbin:", f"PATH={programs}:/sbin:", 1)
-    texts = {"doas": DOAS, "jail": JAIL, "jexec": JEXEC, "bench-jail": helper}
+    texts = {"doas": DOAS, "jail": JAIL, "jexec": JEXEC, "sysctl": SYSCTL, "bench-jail": helper}
     for name, text in texts.items():
         (programs / name).write_text(text.replace("HERE", str(tmp_path)))
         (programs / name).chmod(0o755)
@@ -92,14 +100,20 @@ def test_a_script_runs_as_the_user_in_a_jail_without_network(machine: Machine) -
     assert (status, said) == (3, f"{place}/build\na b {place}/.sandbox-home none\n")
     made, entered, removed = machine.said()
     name = next(word for word in made.split() if word.startswith("name="))
-    assert {"path=/", "ip4=disable", "ip6=disable", "persist"} <= set(made.split())
+    assert {"path=/", "ip4=disable", "ip6=disable", "persist", "sysvshm=new"} <= set(made.split())
     assert entered == f"jexec -u builder {name.removeprefix('name=')}"
     assert removed == f"jail -R {name.removeprefix('name=')}"
 
 
+def test_a_kernel_without_ipc_of_system_v_has_jails(machine: Machine) -> None:
+    (machine.home / "no-ipc").touch()
+    status, said, _ = machine.run("echo built")
+    assert (status, said) == (0, "built\n")
+
+
 def test_a_jail_ends_when_who_asked_is_killed(machine: Machine) -> None:
     began = machine.home / "kernel" / "build" / "began"
-    killed = subprocess.Popen([*machine.command, "echo $$ >began; sleep 60"], **machine.settings)
+    killed = subprocess.Popen([*machine.command, "echo $$ >began; sleep 6000"], **machine.settings)
     wait_for(began.exists)
     wait_for(lambda: began.read_text().endswith("\n"))
     killed.kill()

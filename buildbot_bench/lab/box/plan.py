@@ -218,6 +218,8 @@ def box_files(
         "etc/ttys": _TTYS,
         **{f"etc/pam.d/{name}": _PERMIT for name in ("login", "other")},
         "etc/hosts": "127.0.0.1 localhost\n::1 localhost\n",
+        # syslogd(8) looks its port up, though it opens none, and does not start without.
+        "etc/services": "syslog 514/udp\n",
     }
     files = {name: (0o644, text.encode()) for name, text in texts.items()}
     files["etc/ssh/ssh_host_ed25519_key"] = (0o600, host_key.read_bytes())
