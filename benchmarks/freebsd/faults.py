@@ -200,7 +200,12 @@ def _leave_kernel(lab: Box) -> None:
 
 def _end_sshd(lab: Box) -> None:
     _in_traffic(lab)
-    lab.ssh("dut", "sh -c 'pkill -9 -a sshd'")
+
+    def is_dead() -> bool:
+        lab.ssh("dut", "sh -c 'pkill -9 -a sshd'")
+        return not lab.ssh("dut", "echo", "it lives")
+
+    _wait("sshd lives", is_dead)
 
 
 def _end_generator(lab: Box) -> None:
