@@ -52,10 +52,9 @@ def text(report: ComparisonReport) -> str:
 
 
 def markdown(report: ComparisonReport) -> str:
-    """A comment to paste into a review: the table, and each block folded away in a fence."""
-    lines = [f"**{headline(report)}**", ""]
-    if report.left_out is not None:
-        lines = [*(f"**{line}**" for line in sentences(report, _code)), "", headline(report), ""]
+    """A comment to paste into a review: the outcome, the table, and each block in a fence."""
+    suite = sentences(report, _code) if report.left_out is not None else [outcome(report)]
+    lines = [*(f"**{line}**" for line in suite if line), "", headline(report), ""]
     if legend := _legend(report):
         lines += [*(f"* {line}" for line in legend), ""]
     lines += [*_method(report), ""]
