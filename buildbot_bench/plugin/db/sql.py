@@ -236,14 +236,14 @@ _ROWS_READ = 1000
 
 
 def analyse(conn: sa.Connection) -> None:
-    """Let SQLite learn how large the tables are and what tells their rows apart.
+    """Let the database learn how large the tables are and what tells their rows apart.
 
-    It takes any testbed for rare until it does, and reads all that was measured there in place of
-    an image's few rows. PostgreSQL learns by itself.
+    SQLite takes any testbed for rare until it does, and reads all that was measured there in place
+    of an image's few rows. PostgreSQL learns by itself, but not at once where a backup was restored
+    or pg_upgrade(1) has run.
     """
-    if conn.dialect.name != "sqlite":
-        return
-    conn.exec_driver_sql(f"PRAGMA analysis_limit={_ROWS_READ}")
+    if conn.dialect.name == "sqlite":
+        conn.exec_driver_sql(f"PRAGMA analysis_limit={_ROWS_READ}")
     for table in sa.inspect(conn).get_table_names():
         if table.startswith("bench_"):
             conn.exec_driver_sql(f"ANALYZE {table}")

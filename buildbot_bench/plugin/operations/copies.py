@@ -12,7 +12,13 @@ import sqlalchemy as sa
 
 from buildbot_bench.core.errors import InfraError, UsageError
 from buildbot_bench.core.legible import long_line, one_line, quoted
-from buildbot_bench.plugin.db.sql import is_current, take_write_lock, upgrade, version_of
+from buildbot_bench.plugin.db.sql import (
+    analyse,
+    is_current,
+    take_write_lock,
+    upgrade,
+    version_of,
+)
 
 _BUSY_S = 30
 
@@ -143,6 +149,7 @@ def _migrate(file: Path, url: sa.URL, tables: str) -> None:
         if version_of(conn) != tables:
             raise UsageError(f"{file} has not the tables of its manifest", hint=_OTHER_BACKUP)
         upgrade(conn)
+        analyse(conn)
 
 
 @contextmanager

@@ -144,6 +144,11 @@ def test_a_farm_that_is_written_to_is_restored_whole(farm, new_url, tmp_path):
     assert 1 < probes <= len(written)  # one more probe there, and at least one after the backup
     assert new.kernel.read_bytes() == KERNEL
     assert (new.place.master / "secrets" / "bench.login").read_text() == SECRET
+    learnt = {
+        "sqlite": "SELECT count(*) FROM sqlite_stat1 WHERE tbl = 'bench_probe'",
+        "postgresql": "SELECT count(*) FROM pg_stats WHERE tablename = 'bench_probe'",
+    }
+    assert values(url, learnt[url.get_backend_name()])[0][0] > 0
 
 
 @ON_SQLITE
