@@ -276,7 +276,9 @@ def test_what_was_a_lab_that_drifted_is_denied_by_fresh_boots_of_both_sides() ->
     farm = Farm(noise=QUIET).measured(range(1, 31))
     farm.level = lambda _position: -0.04  # all kernels are slower today
     farm.boot(31)
-    assert isinstance(farm.settle(31), Nothing)
+    verdict = farm.settle(31)
+    assert isinstance(verdict, Nothing)
+    assert "Fresh boots of both sides do not show it" in verdict.reason
 
 
 def test_boots_alone_prove_nothing_where_builds_differ_as_much() -> None:

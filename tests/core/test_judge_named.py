@@ -87,6 +87,16 @@ def test_the_quick_look_and_the_judge_of_each_value_agree_on_plain_changes(seed,
         assert quick[name] == one_by_one
 
 
+@settings(deadline=None, max_examples=20)
+@given(seed=st.integers(0, 2**32), commits=st.integers(8, 12))
+def test_a_large_change_comes_at_its_commit_however_well_others_know_their_noise(seed, commits):
+    world = runs(slowed=30, by=1.2, seed=seed)
+    young = replace(world, runs=world.runs[-3 * commits :])
+    found = judge_named(young, replace(POLICY, images=False), {})
+    assert set(found) == {f"v{n}" for n in range(30)}
+    assert all(one.effect > 0.15 for one in found.values() if isinstance(one, Suspicion))
+
+
 def test_a_settled_change_is_looked_at_no_more():
     world = runs(slowed=9, since=20)
     assert len(judge_named(world, POLICY, {})) == 9

@@ -48,6 +48,16 @@ class Splits:
     df: Floats
     log_evidence: Floats
 
+    def alike_sure(self, min_effect: float) -> Floats:
+        """The evidence where all places know their noise equally well, by which they compare.
+
+        Far out, ln B is (nu + 1)/2 times a logarithm: a change of many standard errors would seem
+        to have come where nu is largest, be its D half of what it is at the true place.
+        """
+        df = np.min(self.df, axis=-1, keepdims=True)
+        alike = log_bayes_factor(self.difference, self.variance, df, min_effect)
+        return np.where(np.isneginf(self.log_evidence), -np.inf, alike)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Row:

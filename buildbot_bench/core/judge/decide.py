@@ -140,7 +140,7 @@ def _no_change(
         return Nothing(comparison=comparison, reason=_quiet(segment, policy))
     return Nothing(
         comparison=comparison,
-        reason=_doubt(finding, policy),
+        reason=_doubt(finding, noise, policy),
         began=finding.began if is_denied(finding, noise, policy) else None,
     )
 
@@ -297,11 +297,11 @@ def _quiet(segment: Sequence[Image], policy: JudgePolicy) -> str:
     return "the change is within the noise of runs and builds"
 
 
-def _doubt(finding: Finding, policy: JudgePolicy) -> str:
+def _doubt(finding: Finding, noise: Noise, policy: JudgePolicy) -> str:
     if finding.is_layout:
         return in_words(finding.new, finding.old_level)
     effect, _, _ = finding.interval
-    boots = f"{policy.item.iteration}s"
-    if finding.log_evidence >= math.log(policy.evidence_needed):
-        return f"{percent(effect)} was suspected. Fresh {boots} of both sides do not show it"
-    return f"{percent(effect)} was suspected. More {boots} cannot separate it from noise"
+    suspected, boots = f"{percent(effect)} was suspected", f"{policy.item.iteration}s"
+    if is_denied(finding, noise, policy):
+        return f"{suspected}. Fresh {boots} of both sides do not show it"
+    return f"{suspected}. More {boots} cannot separate it from noise"

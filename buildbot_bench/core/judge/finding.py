@@ -136,11 +136,12 @@ def strongest(images: Sequence[Image], levels: Row, start: int, end: int) -> Fin
     if not place.size:
         return None
     splits = levels.split(begin, place, np.asarray(end))
-    best = int(np.argmax(splits.log_evidence))
-    if splits.log_evidence[best] < math.log(constants.SUSPICIOUS):
+    if splits.log_evidence.max() < math.log(constants.SUSPICIOUS):
         return None
     total = float(np.logaddexp.reduce(splits.log_evidence))
-    share = np.exp(splits.log_evidence - total)
+    placed = splits.alike_sure(levels.min_effect)
+    best = int(np.argmax(placed))
+    share = np.exp(placed - np.logaddexp.reduce(placed))
     doubt = int(np.searchsorted(np.cumsum(share), _PLACE_DOUBT))
     earliest = int(place[min(doubt, best)])
     old = images[levels.index(int(begin)) : levels.index(earliest)]

@@ -218,23 +218,28 @@ async def confirmations_are_awaited(farm: Farm, search: SearchRow) -> bool:
     for member in await others_of(farm, search):
         if member.standing is Standing.WAITING and member.testbed not in held:
             return True
-    others = {
+    measured = {
         series.name
         for series in all_series(farm.workflow.bench_jobs)
         if series.testbed not in held and series.measures(search.branch)
-    } - {search.series}
+    }
     at = search.old_position + found.new
-    return bool(others) and (
-        await _is_suspected(farm, others, search.branch, at)
-        or await _is_asked_for(farm, others, search.branch, at)
+    return await _is_suspected(farm, search, measured, at) or await _is_asked_for(
+        farm, measured - {search.series}, search.branch, at
     )
 
 
-async def _is_suspected(farm: Farm, others: set[tuple[str, str]], branch: str, at: int) -> bool:
-    """Whether the commit at a position is among those that the judge suspects on other series."""
+async def _is_suspected(
+    farm: Farm, search: SearchRow, measured: set[tuple[str, str]], at: int
+) -> bool:
+    """Whether the commit at a position is among those that the judge suspects on another series.
+
+    Another value of the runs that were searched is one.
+    """
     return any(
-        (row.testbed, row.workload) in others
-        and row.branch in {branch, None}
+        row.series in measured
+        and (row.series, row.value) != (search.series, search.value)
+        and row.branch in {search.branch, None}
         and row.old_position < at <= row.new_position
         for row in await farm.store.judgements(state=JudgementState.SUSPICION)
     )

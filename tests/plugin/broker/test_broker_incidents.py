@@ -335,10 +335,11 @@ async def test_the_mail_waits_for_a_series_that_has_not_spoken_of_the_step(
     assert (await farm.store.report_of_search(first) is None) is waits
 
 
-async def test_the_mail_waits_for_a_suspicion_of_the_same_commits(past, farm):
+@pytest.mark.parametrize("other", [{"workload": "pf"}, {"workload": "forwarding", "value": "a"}])
+async def test_the_mail_waits_for_a_suspicion_of_the_same_commits(past, farm, other):
     first = await alarm(past, "forwarding")
     await settle(past, {"forwarding": CULPRIT})
-    row = await past.judgement(5, 9, workload="pf", state="suspicion")
+    row = await past.judgement(5, 9, **other, state="suspicion")
     await MailOutbox(farm).advance()
     assert await farm.store.report_of_search(first) is None
     await farm.store.change(row, changed_at=farm.now(), state="nothing")
