@@ -7,8 +7,8 @@ have 100 points or more.
 Nobody knows the truth there. What counts as one is a *lasting shift*: the medians of the LOOK
 points before and after a place differ by the effect asked for, and no more than STRAY of these
 points lie nearer to the other side. It looks from both sides, as no judge can that is to alarm at
-once. Nearer together than LOOK there is one shift, the clearest. An alarm hits a shift within LOOK
-points of it.
+once. Nearer together than LOOK there is one shift, the clearest. A change hits a shift within LOOK
+points of it, and is *at an end* where no shift can be seen: among LOOK points of the first or last.
 
 Peers are run where they are installed, with their own defaults, on the whole series at once:
 apache-otava (p .001), signal-processing-algorithms (E-divisive, p .05), jumpavg, ruptures
@@ -99,16 +99,16 @@ def ours(series: Recorded, effect: float) -> Seen:
     began = time.process_time()
     policy = JudgePolicy(min_effect=effect)
     alarms = [
-        (one.place, one.last, one.verdict)
+        (one.last, one.verdict)
         for _, one in judge_recorded([series], policy)
         if isinstance(one.verdict, Alarm)
     ]
     return Seen(
         way=OURS,
         series=series.name,
-        places=tuple(place for place, _, _ in alarms),
-        delays=tuple(last - place for place, last, _ in alarms),
-        small=sum(abs(alarm.effect) < effect for _, _, alarm in alarms),
+        places=tuple(alarm.began for _, alarm in alarms),
+        delays=tuple(last - alarm.began for last, alarm in alarms),
+        small=sum(abs(alarm.effect) < effect for _, alarm in alarms),
         cpu_s=time.process_time() - began,
     )
 
@@ -186,22 +186,29 @@ def _is_there(module: str) -> bool:
 def _table(effect: float, all_series: Sequence[Recorded], seen: Sequence[Seen]) -> Iterator[str]:
     shifts = {one.name: lasting(one, effect) for one in all_series}
     total = sum(map(len, shifts.values()))
-    points = sum(len(one.points) for one in all_series)
-    what = f"{len(all_series)} series, {points} points, {total} lasting shifts"
+    points = {one.name: len(one.points) for one in all_series}
+    what = f"{len(points)} series, {sum(points.values())} points, {total} lasting shifts"
     yield f"changes of {effect:.0%} or more: {what}"
     yield ""
-    yield "| way | alarms | hits | other | below the effect | points later | CPU s |"
-    yield "|---|---|---|---|---|---|---|"
+    yield "| way | alarms | hits | at an end | other | below the effect | points later | CPU s |"
+    yield "|---|---|---|---|---|---|---|---|"
     for way in dict.fromkeys(one.way for one in seen):
         own = [one for one in seen if one.way == way]
         alarms = sum(len(one.places) for one in own)
         found = sum(hits(one.places, shifts[one.series]) for one in own)
-        near = sum(hits(shifts[one.series], one.places) for one in own)
+        strays = [
+            (place, points[one.series])
+            for one in own
+            for place in one.places
+            if not hits(shifts[one.series], [place])
+        ]
+        at_ends = sum(not LOOK <= place <= length - LOOK for place, length in strays)
         delays = [delay for one in own for delay in one.delays]
         later = f"{fmean(delays):.1f}" if delays else "-"
         small = sum(one.small for one in own)
         cpu = sum(one.cpu_s for one in own)
-        cells = (way, alarms, f"{found} of {total}", alarms - near, small, later, f"{cpu:.0f}")
+        other = len(strays) - at_ends
+        cells = (way, alarms, f"{found} of {total}", at_ends, other, small, later, f"{cpu:.0f}")
         yield f"| {' | '.join(map(str, cells))} |"
     yield ""
     for one in seen:

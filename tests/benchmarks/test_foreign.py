@@ -10,20 +10,20 @@ from benchmarks.__main__ import main
 from buildbot_bench.core.judge.recorded import Recorded, RecordedPoint
 from buildbot_bench.core.metric import Metric
 
-NIGHTS, FROM = 120, 70
+NIGHTS, FROM, EARLY = 120, 70, 7
 HEADER = "Test name\tPHP\tPHP Commit hash\tMedian"
 
 
 @pytest.fixture
 def results(tmp_path: Path) -> Path:
-    """Nights of one host: a test that gets 6 % slower, and one that stays."""
+    """Nights of one host: tests that get 6 % slower, one of them early, and one that stays."""
     draw = random.Random(2)
     for night in range(NIGHTS):
         place = tmp_path / "2025" / f"2025_{night:03d}_01_00_00_00_1_host"
         place.mkdir(parents=True)
         rows = [HEADER]
-        for name, step in (("slower", 0.06), ("same", 0.0)):
-            value = (1 + step * (night >= FROM)) * draw.lognormvariate(0, 0.004)
+        for name, since in (("slower", FROM), ("early", EARLY), ("same", NIGHTS)):
+            value = (1 + 0.06 * (night >= since)) * draw.lognormvariate(0, 0.004)
             rows.append(f"{name}\tPHP - master\tc{night}\t{value:.5f}")
             rows.append(f"{name}\tPHP - baseline@d5f6\td5f6\t1.0")
         (place / "result.tsv").write_text("\n".join(rows) + "\n")
@@ -34,9 +34,10 @@ def results(tmp_path: Path) -> Path:
 def test_the_table_has_alarms_and_hits(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["foreign", str(results), "--effect", "0.02"]) == 0
     told = capsys.readouterr().out
-    assert f"2 series, {2 * NIGHTS} points, 1 lasting shifts" in told
-    assert "| bench-judge | 1 | 1 of 1 | 0 | 0 | " in told
-    assert f"slower on host: shifts at [{FROM}], alarms at " in told
+    assert f"3 series, {3 * NIGHTS} points, 1 lasting shifts" in told
+    assert "| bench-judge | 2 | 1 of 1 | 1 | 0 | 0 | " in told
+    assert f"slower on host: shifts at [{FROM}], alarms at [{FROM}]" in told
+    assert f"early on host: shifts at [], alarms at [{EARLY}]" in told
 
 
 @pytest.mark.parametrize("length", [1, 6, foreign.LOOK])

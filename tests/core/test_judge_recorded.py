@@ -1,7 +1,13 @@
-"""The judge on the recorded years, as benchmarks.judge has it."""
+"""The judge on recorded series: real years, as benchmarks.judge has them, and young ones."""
+
+import random
+
+import pytest
 
 from benchmarks.judge_replay import found, neighbours, read_series, replay, student
-from buildbot_bench.core.judge.model import JudgePolicy
+from buildbot_bench.core.judge.model import Alarm, JudgePolicy
+from buildbot_bench.core.judge.recorded import Recorded, RecordedPoint, judge_recorded
+from buildbot_bench.core.metric import Metric
 
 
 def test_recorded_years_give_twelve_of_fourteen_changes_and_at_most_twenty_alarms() -> None:
@@ -21,3 +27,15 @@ def test_students_t_alone_gives_the_published_figures() -> None:
     assert sum(map(len, calls)) == 188
     pairs = list(zip(years, calls, strict=True))
     assert sum(found(*pair, near=0) for pair in pairs) == 13
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_change_after_seven_revisions_is_told_ten_later(seed: int) -> None:
+    draw = random.Random(seed)
+    values = [draw.lognormvariate(0.06 * (place >= 7), 0.003) for place in range(40)]
+    points = tuple(RecordedPoint(label=str(n), values=(v,)) for n, v in enumerate(values))
+    series = Recorded(name="x", metric=Metric(name="t", unit="s"), points=points)
+    judged = [one for _, one in judge_recorded([series], JudgePolicy())]
+    (told,) = [one for one in judged if isinstance(one.verdict, Alarm)]
+    assert told.verdict.began == 7
+    assert told.last <= 17

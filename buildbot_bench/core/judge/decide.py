@@ -201,6 +201,7 @@ def _suspicion(
             f"the level may have changed by {percent(effect)} ({percent(low)} to {percent(high)})"
         ),
         anchor=finding.anchor.position,
+        first=finding.first,
         effect=effect,
         low=low,
         high=high,

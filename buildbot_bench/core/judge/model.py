@@ -132,13 +132,15 @@ class Unfit:
 class Suspicion:
     """There may be a change: measure `remeasure`, then judge again.
 
-    `anchor` is a position before the suspected change. `effect` is relative to the level there,
-    with its 95 % interval low..high; `probability` is that of a change, by the model.
+    `anchor` is a position before the suspected change, `first` the earliest at which that may have
+    come. `effect` is relative to the level there, with its 95 % interval low..high; `probability`
+    is that of a change, by the model.
     """
 
     comparison: Comparison | None
     reason: str
     anchor: int
+    first: int
     effect: float
     low: float
     high: float

@@ -2,14 +2,15 @@
 
 Each revision is judged by what came before it, as on a farm. Boots that the judge asks for are
 taken from the neighbours: those of the new revision from the revisions after it, those of the old
-side from the ones before it. So it reports a change a few revisions late, and none that the next
-revisions do not show.
+side from others before the change, the earlier ones first. So it reports a change a few revisions
+late, and none that the next revisions do not show.
 """
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
+from itertools import chain
 from statistics import median
 from types import MappingProxyType
 
@@ -200,10 +201,15 @@ def _judge_one(
         verdict = judge(known, new, noise, policy, settled)
         if isinstance(verdict, Alarm):
             return Judged(place=place, last=last, verdict=_placed(samples, verdict, level, last))
+        if not isinstance(verdict, Suspicion):
+            return Judged(place=place, last=place, verdict=verdict)
         lent: list[Sample] = []
-        for wanted in verdict.remeasure if isinstance(verdict, Suspicion) else ():
-            older = iter(samples[level : wanted.position][::-1])
-            its = _lent(wanted, beside.setdefault(wanted.position, older), place + turn)
+        for wanted in verdict.remeasure:
+            others = chain(
+                samples[level : wanted.position][::-1],
+                samples[wanted.position + 1 : verdict.first],
+            )
+            its = _lent(wanted, beside.setdefault(wanted.position, others), place + turn)
             last += len(its) if wanted.position == place else 0
             lent += its
         if not lent:
