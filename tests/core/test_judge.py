@@ -80,6 +80,19 @@ def test_the_interval_holds_the_truth_when_the_lab_drifted_since() -> None:
     alarm = farm.measured(range(30, 31)).settle(30)
     assert isinstance(alarm, Alarm)
     assert alarm.low < -0.05 < alarm.high
+    assert alarm.probability > 0.99
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_lab_that_wandered_as_far_as_the_change_leaves_no_sure_sign(seed: int) -> None:
+    """History says -10 %, fresh boots of both sides -6 %, and little is known of the noise."""
+    young = replace(QUIET, df_run=8.0, df_build=6.0)
+    farm = Farm(noise=young, seed=seed).measured(range(1, 30))
+    farm.level = lambda position: -0.045 + (-0.06 if position == 30 else 0.0)
+    alarm = farm.measured(range(30, 31), times=3).settle(30)
+    assert isinstance(alarm, Alarm)
+    assert 0.95 < alarm.probability < 0.995
+    assert (alarm.high < 0) is (alarm.probability > 0.975)
 
 
 def test_the_interval_is_no_wider_than_noise_makes_it_when_nothing_drifts() -> None:

@@ -162,7 +162,8 @@ def test_an_alarm_stands_on_three_fresh_boots_of_each_side_and_says_what_it_mean
         assert sum(position < verdict.first for position, _ in fresh) >= 3
         assert verdict.low <= verdict.effect <= verdict.high
         assert verdict.anchor < verdict.first <= last(farm)
-        assert 0.9 < verdict.probability < 1
+        assert 0.5 < verdict.probability < 1
+        assert verdict.low * verdict.high > 0 or verdict.probability <= 0.975
         assert (verdict.effect < 0) is (verdict.direction == "regression")
 
 

@@ -78,10 +78,14 @@ class Finding:
 
     @property
     def probability(self) -> float:
-        """The probability of a change: prior odds times evidence, luck with images allowed for."""
+        """The probability of a change: prior odds times evidence, luck with images allowed for.
+
+        It is no higher than that of the sign, by the interval: that knows how far the lab wandered.
+        """
         against = math.exp(-min(self.log_evidence, 50.0)) + self.luck
         odds = constants.CHANGES_PER_COMMIT / against
-        return min(odds / (1 + odds), _MAX_PROBABILITY)
+        sign = float(stdtr(self.df, abs(self.difference) / self.standard_error))
+        return min(odds / (1 + odds), sign, _MAX_PROBABILITY)
 
     @property
     def luck(self) -> float:
