@@ -30,7 +30,7 @@ from benchmarks.progress import keep
 from benchmarks.year_farm import DAY_S, LOGS_DAYS, UNTOLD, keep_kernels, live, settings
 from buildbot_bench.core.errors import BenchError, InfraError
 from buildbot_bench.demo.farm import FarmPlan, LocalFarm
-from buildbot_bench.demo.processes import wait_until
+from buildbot_bench.demo.watching import wait_until
 from buildbot_bench.plugin.db.schema import ARTEFACT, CHANGE, ITERATION, METADATA
 from buildbot_bench.plugin.operations.copies import url_of
 from tests.chromium import CHROMIUM, Page, chromium

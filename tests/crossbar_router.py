@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from buildbot_bench.demo.processes import Child, answers, wait_until
+from buildbot_bench.demo.watching import Child, answers, wait_until
 from tests.ports import free_port
 from tests.running import ran
 

@@ -23,7 +23,7 @@ BEGINNINGS = {
 MEANT = {
     "buildbot_bench/hook_environment.py",
     "buildbot_bench/history/git.py",
-    "buildbot_bench/local/working_tree.py",
+    "buildbot_bench/local/revisions.py",
 }
 
 

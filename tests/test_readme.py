@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from buildbot_bench.cli.console import ExitStatus
-from buildbot_bench.lab.testbeds import load_testbeds
+from buildbot_bench.lab.tables import load_testbeds
 from buildbot_bench.plugin.farm.series import all_series
 from buildbot_bench.workflow.load import load
 from tests.fakes import reports

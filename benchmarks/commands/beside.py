@@ -18,12 +18,11 @@ from buildbot_bench.lab.command.settings import CommandWorkload
 from buildbot_bench.lab.driver import Blast
 from buildbot_bench.local.bench import Bench
 from buildbot_bench.local.bisecting import Bisection, SearchCourse
-from buildbot_bench.local.builds import Workshop
+from buildbot_bench.local.builds import Workshop, opened
 from buildbot_bench.local.campaign import Campaign, LocalSearch
 from buildbot_bench.local.git import Git
 from buildbot_bench.local.measuring import CommandMeasurer
 from buildbot_bench.local.recipe import BuildRecipe
-from buildbot_bench.local.repository import opened
 from buildbot_bench.local.revisions import Revisions
 
 MOST_S = 0.03

@@ -15,7 +15,7 @@ from benchmarks.freebsd.table import Figure, at_most
 from benchmarks.freebsd.workshop import START, Built, Workshop
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.core.wire import Event, Failed, Finished, Measured, parse_events
-from buildbot_bench.lab.testbeds import load_testbeds
+from buildbot_bench.lab.tables import load_testbeds
 from tests.readme import CHECKOUT
 
 FIRST_S, BOOT_S = 40 * 60.0, 60.0  # a world and a kernel; a reboot until it is ready

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from buildbot_bench.api.states import AbTestState, ProbeState, SearchState
 from buildbot_bench.core.item import ItemUnderTest
-from buildbot_bench.core.json_reader import Cleaned
+from buildbot_bench.core.json_model import Cleaned
 from buildbot_bench.core.legible import long_line, several_lines
 
 Line = Annotated[str, Cleaned(by=long_line)]

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from buildbot_bench.core.json_model import Fraction, Rule
-from buildbot_bench.core.json_reader import Name
+from buildbot_bench.core.json_model import Fraction, Name, Rule
 from buildbot_bench.core.limits import DEFAULT_IMAGES, MOST_IMAGES
 from buildbot_bench.core.sharing import PersonPriority
 

@@ -17,8 +17,14 @@ from buildbot_bench.core.elf import Sizes, sizes
 from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageError
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.limits import KERNEL_ARCHIVE, ArchiveBudget, spoken
-from buildbot_bench.core.manifest import MOST_BYTES, NAME, Manifest, parse_manifest
-from buildbot_bench.core.neutral import digest_of_files, neutral_digest
+from buildbot_bench.core.neutral import (
+    MOST_BYTES,
+    NAME,
+    Manifest,
+    digest_of_files,
+    neutral_digest,
+    parse_manifest,
+)
 
 # POSIX's pax: two blocks of zeros end an archive.
 _END_BYTES = 2 * tarfile.BLOCKSIZE

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from buildbot_bench.build.running import refusal
+from buildbot_bench.build.journal import refusal
 from buildbot_bench.core.errors import InfraError
 
 _MEGABYTE = 1 << 20

@@ -20,7 +20,7 @@ from buildbot_bench.build.world import WorldRequest, build_world
 from buildbot_bench.core.build_log import EX_TEMPFAIL, EX_USAGE
 from buildbot_bench.core.errors import BenchError, InfraError, UntestableRevision, UsageError
 from buildbot_bench.core.legible import quoted
-from buildbot_bench.core.manifest import Manifest
+from buildbot_bench.core.neutral import Manifest
 from buildbot_bench.version import ShowVersion
 
 _DONE, _UNTESTABLE = 0, 1

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from buildbot_bench.build import kernconf
-from buildbot_bench.build.running import BuildCommand
+from buildbot_bench.build.journal import BuildCommand
 from buildbot_bench.build.toolchains import Toolchain
 from buildbot_bench.core.build_log import Stage
 

@@ -1,14 +1,17 @@
-"""The progress of a build on the terminal, and its whole output in a log file."""
+"""The run of a build's commands: progress on the terminal, output in a log, cause of a failure."""
 
 import re
+import subprocess
 import time
 from collections import defaultdict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from buildbot_bench.core.build_log import Diagnosis, Stage, Stages, failure
-from buildbot_bench.core.errors import BenchError
+from buildbot_bench.core.build_log import BuildLog, Diagnosis, Stage, Stages, failure
+from buildbot_bench.core.errors import BenchError, InfraError
+from buildbot_bench.programs import answer_of
 
 _EVERY_S = 10.0  # a line in a log of Buildbot's, or on a terminal
 _SHOWN = 20  # lines, of the log's end
@@ -169,3 +172,66 @@ class Journal:
 def _name(stage: Stage) -> str:
     """Kernel and modules are built side by side, and take their time together."""
     return _TOGETHER.get(stage, str(stage))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BuildCommand:
+    """A program with its arguments, where it runs, all of its environment, where it begins."""
+
+    words: Sequence[str]
+    cwd: Path
+    env: Mapping[str, str]
+    stage: Stage
+
+
+def run(command: BuildCommand, journal: Journal) -> None:
+    """Run a command to its end; the journal follows what it prints."""
+    log = BuildLog(command.words)
+    journal.begin(command.stage)
+    try:
+        process = subprocess.Popen(  # noqa: S603 - a list of words, no shell
+            list(command.words),
+            cwd=command.cwd,
+            env=dict(command.env),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+        )
+    except OSError as error:
+        raise InfraError(
+            f"cannot run {command.words[0]}: {error}", hint="see what `bench-build check` says"
+        ) from error
+    with process:
+        for line in process.stdout or ():
+            journal.take(line.rstrip("\n"))
+            log.take(line.rstrip("\n"))
+    if process.returncode != 0:
+        raise journal.failure(log.diagnosis(process.returncode))
+
+
+def version_of(words: Sequence[str]) -> str:
+    """The first line that a program prints; empty when it cannot be run."""
+    try:
+        return next(iter(answer_of(words).stdout.splitlines()), "")
+    except InfraError:
+        return ""
+
+
+_COLUMNS = 200
+
+
+def refusal(
+    words: Sequence[str], name: str, *, stdin: int = subprocess.DEVNULL, given: str | None = None
+) -> str:
+    """Why a command does not work, by the last line that it prints; empty when it does.
+
+    `name` is what it is called where it prints nothing, `given` what it reads.
+    """
+    try:
+        done = answer_of(words, stdin=stdin, given=given)
+    except InfraError as error:
+        return error.message
+    last = (done.stderr.strip().splitlines() or [f"{name} ends with {done.returncode}"])[-1]
+    return last[:_COLUMNS] if done.returncode else ""

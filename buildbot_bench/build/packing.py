@@ -9,8 +9,7 @@ from pathlib import Path
 
 from buildbot_bench.core import elf
 from buildbot_bench.core.errors import UntestableRevision
-from buildbot_bench.core.manifest import NAME, Manifest, write_manifest
-from buildbot_bench.core.neutral import neutral_digest
+from buildbot_bench.core.neutral import NAME, Manifest, neutral_digest, write_manifest
 
 _PRESET = 0  # xz -0: 3 % larger than -1 makes it, in two thirds of its time
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal, NoReturn
 
 import buildbot_bench
-from buildbot_bench.build.running import refusal
+from buildbot_bench.build.journal import refusal
 from buildbot_bench.core.errors import InfraError
 
 Use = Literal["auto", "bubblewrap", "jail"]

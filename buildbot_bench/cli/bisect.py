@@ -145,9 +145,9 @@ def _main(argv: Sequence[str]) -> int:
 
         return local_bisect.run(options)
     command = parse_bisect(argv, os.environ)
-    from buildbot_bench.cli import farm_bisect  # noqa: PLC0415 - not for --help
+    from buildbot_bench.cli import farm_run  # noqa: PLC0415 - not for --help
 
-    return farm_bisect.run(command)
+    return farm_run.run_search(command)
 
 
 main = entry_point("bench-bisect", _main)

@@ -194,9 +194,9 @@ def _main(argv: Sequence[str]) -> int:
 
         return local_compare.run(options)
     command = parse_compare(argv, os.environ)
-    from buildbot_bench.cli import farm_compare  # noqa: PLC0415 - not for --help
+    from buildbot_bench.cli import farm_run  # noqa: PLC0415 - not for --help
 
-    return farm_compare.run(command)
+    return farm_run.run_comparison(command)
 
 
 main = entry_point("bench-compare", _main)

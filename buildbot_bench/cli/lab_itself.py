@@ -7,7 +7,7 @@ from statistics import fmean
 from buildbot_bench.cli.local_itself import itself_text
 from buildbot_bench.core.compare.sensitivity import sensitivity
 from buildbot_bench.core.item import item_of
-from buildbot_bench.lab.command.noise import NoiseCause
+from buildbot_bench.lab.command.machine import NoiseCause
 from buildbot_bench.local.against_itself import AgainstItself
 
 

@@ -9,9 +9,8 @@ from buildbot_bench.cli.ci import outcome_of, tell_ci
 from buildbot_bench.cli.console import ExitStatus, answer, say
 from buildbot_bench.cli.live import search_view
 from buildbot_bench.cli.local_arguments import LocalOptions, LocalTask
-from buildbot_bench.cli.local_expected import search_expected
 from buildbot_bench.cli.local_page import check_page, write_page
-from buildbot_bench.cli.local_view import LocalView
+from buildbot_bench.cli.local_view import LocalView, search_expected
 from buildbot_bench.cli.local_workflow import task_of
 from buildbot_bench.core.errors import BenchError, UsageError
 from buildbot_bench.core.json_model import to_json
@@ -25,16 +24,13 @@ from buildbot_bench.history.kin import kin_of
 from buildbot_bench.lab.command.settings import NAME_ONE
 from buildbot_bench.local.bench import Bench
 from buildbot_bench.local.bisecting import SearchCourse
-from buildbot_bench.local.builds import Workshop
-from buildbot_bench.local.campaign import Campaign, LocalSearch, Watcher
+from buildbot_bench.local.builds import Repository, Workshop, opened
+from buildbot_bench.local.campaign import Campaign, LocalSearch, Watcher, earlier_than, take_over
 from buildbot_bench.local.git import Git
-from buildbot_bench.local.into_merges import SearchIntoMerges
-from buildbot_bench.local.keeping import earlier_than, take_over
 from buildbot_bench.local.measuring import CommandMeasurer
 from buildbot_bench.local.merges import Merges
 from buildbot_bench.local.recipe import BuildRecipe
-from buildbot_bench.local.reports import command_line
-from buildbot_bench.local.repository import Repository, opened
+from buildbot_bench.local.reports import SearchIntoMerges, command_line
 from buildbot_bench.local.revisions import Revisions
 from buildbot_bench.render.html import report_markdown
 from buildbot_bench.render.text import report_text, with_sections

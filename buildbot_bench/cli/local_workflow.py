@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from buildbot_bench.cli.local_arguments import LocalOptions, LocalTask, WorkflowChoice
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.lab.command.settings import CommandSettings, CommandWorkload
-from buildbot_bench.lab.tables import nearest
-from buildbot_bench.lab.testbeds import load_testbeds
+from buildbot_bench.lab.tables import load_testbeds, nearest
 from buildbot_bench.local.git import Git, GitRefusedError
 from buildbot_bench.local.recipe import BuildStep
 

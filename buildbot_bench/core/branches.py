@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from buildbot_bench.core.paths import compile_pattern
+from buildbot_bench.core.triggers import compile_pattern
 
 MOST_BRANCHES = 64
 """So many are watched at most: each costs a look at its history with every fetch."""

@@ -25,7 +25,7 @@ NEEDS: Mapping[str, ReleaseNeed] = {
     "objects": ReleaseNeed(
         since="12.0",
         what="Objects lie by the path of the source, then by the machine; before, the other way.",
-        where="build/object_tree.py",
+        where="build/kernel.py",
     ),
     "make.py": ReleaseNeed(
         since="13.0",
@@ -41,7 +41,7 @@ NEEDS: Mapping[str, ReleaseNeed] = {
         since="15.0",
         what="`make.py` refuses a make that is a link or was built for another directory: each "
         "object tree has its own.",
-        where="build/object_tree.py",
+        where="build/kernel.py",
     ),
     "lex": ReleaseNeed(
         since="15.0",
@@ -52,7 +52,7 @@ NEEDS: Mapping[str, ReleaseNeed] = {
         since="15.0",
         what="A userland keeps `timeout` in `/bin`, cannot leave out CASPER, and has a libc++ in "
         "C++23: clang 17 or newer builds it (Debian: `clang-19`, `lld-19`).",
-        where="build/world_recipe.py",
+        where="build/world.py",
     ),
     "ffs": ReleaseNeed(
         since="15.0",
@@ -69,6 +69,6 @@ NEEDS: Mapping[str, ReleaseNeed] = {
     "abi": ReleaseNeed(
         since="15.0",
         what="A program without libraries is known by the ABI in its ELF header (`EI_OSABI` 9).",
-        where="lab/virtual/freebsd/programs.py",
+        where="lab/virtual/freebsd/script.py",
     ),
 }

@@ -17,9 +17,8 @@ from buildbot_bench.core.errors import InfraError, UsageError
 from buildbot_bench.core.legible import one_line
 from buildbot_bench.demo.on_disk import DATABASE, FORMAT, WORKFLOW, BackupManifest, artefact_files
 from buildbot_bench.demo.place import FarmPlace
-from buildbot_bench.demo.processes import running
-from buildbot_bench.lab.files import sha256
-from buildbot_bench.lab.locks import is_locked
+from buildbot_bench.demo.watching import running
+from buildbot_bench.lab.files import is_locked, sha256
 from buildbot_bench.plugin.db.images import artefacts, forget_artefact, release_artefact
 from buildbot_bench.plugin.db.sql import require_known, version_of
 from buildbot_bench.plugin.operations.copies import (

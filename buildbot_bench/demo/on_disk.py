@@ -13,14 +13,12 @@ from typing import Annotated, Any, Self
 
 from buildbot_bench.archives.contents import contents_apart
 from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageError
-from buildbot_bench.core.json_model import Rule
-from buildbot_bench.core.json_reader import MissingKeyError, UnreadableError, from_json
+from buildbot_bench.core.json_model import MissingKeyError, Rule, UnreadableError, from_json
 from buildbot_bench.core.legible import one_line, quoted
 from buildbot_bench.core.wire import Measured
-from buildbot_bench.demo.processes import running
-from buildbot_bench.lab.files import sha256
+from buildbot_bench.demo.watching import running
+from buildbot_bench.lab.files import is_locked, sha256
 from buildbot_bench.lab.job import Job
-from buildbot_bench.lab.locks import is_locked
 from buildbot_bench.plugin.operations.boots import Boot, FarmProcess, LabJob
 from buildbot_bench.plugin.operations.values import check_digest
 from buildbot_bench.plugin.operations.violations import Violation
@@ -122,7 +120,7 @@ class BackupManifest:
                 raise UsageError(f"{path} is not what was backed up", hint=_DAMAGED)
 
 
-# What the broker calls its jobs: a person's have another form of name (lab/asking.py).
+# What the broker calls its jobs: a person's have another form of name (lab/background.py).
 _TOKEN = re.compile(r"[0-9a-f]{32}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 # Each process of a farm is told by its environment where the lab keeps its state.

@@ -19,8 +19,7 @@ from buildbot_bench.core.errors import InfraError
 from buildbot_bench.core.legible import one_line
 from buildbot_bench.demo.farm import FarmPlan, LocalFarm
 from buildbot_bench.demo.generated_history import LABELS, PLANTABLE, make_embedded_history, publish
-from buildbot_bench.demo.processes import Child, answers, must_be_free, wait_until
-from buildbot_bench.demo.watching import clear, watched
+from buildbot_bench.demo.watching import Child, answers, clear, must_be_free, wait_until, watched
 from buildbot_bench.shipped import shipped
 from buildbot_bench.workflow.load import load
 

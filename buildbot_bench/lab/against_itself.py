@@ -10,13 +10,11 @@ from typing import Any
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageError
 from buildbot_bench.core.wire import Event, Failed, FailureKind, Measured
-from buildbot_bench.lab.asking import request_of
-from buildbot_bench.lab.background import budget_of
-from buildbot_bench.lab.command.noise import noise_causes, ticks
+from buildbot_bench.lab.background import budget_of, request_of
+from buildbot_bench.lab.command.machine import noise_causes, ticks
 from buildbot_bench.lab.driver import Driver
-from buildbot_bench.lab.dut import Dut
-from buildbot_bench.lab.runner import Request, measure
-from buildbot_bench.lab.testbeds import LabTestbed
+from buildbot_bench.lab.runner import Dut, Request, measure
+from buildbot_bench.lab.tables import LabTestbed
 from buildbot_bench.programs import answer_of
 
 _ELSEWHERE = frozenset({"ssh", "replay"})

@@ -22,16 +22,21 @@ from buildbot_bench.core.profile.formats import (
 from buildbot_bench.core.profile.model import Profile
 from buildbot_bench.core.wire import Event, Failed, FailureKind, Profiled, format_event, pieces
 from buildbot_bench.lab.against_itself import add_itself, check_itself
-from buildbot_bench.lab.asking import add_arguments, add_iterations, new_job_name, request_of
-from buildbot_bench.lab.background import home_of, run_job
+from buildbot_bench.lab.background import (
+    add_arguments,
+    add_iterations,
+    home_of,
+    new_job_name,
+    request_of,
+    run_job,
+)
 from buildbot_bench.lab.box.cli import add_box
 from buildbot_bench.lab.events import tell
-from buildbot_bench.lab.files import replace_text
+from buildbot_bench.lab.files import is_locked, owner_of, replace_text, try_lock
 from buildbot_bench.lab.importing import import_config
 from buildbot_bench.lab.job import Job, follow_to_the_end, prune
-from buildbot_bench.lab.locks import is_locked, owner_of, try_lock
 from buildbot_bench.lab.runner import failed
-from buildbot_bench.lab.testbeds import choose, load_testbeds, make_driver
+from buildbot_bench.lab.tables import choose, load_testbeds, make_driver
 from buildbot_bench.version import ShowVersion
 
 _FINISHED, _USAGE, _UNTESTABLE, _INFRASTRUCTURE = 0, 2, 3, 4  # exit statuses

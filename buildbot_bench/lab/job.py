@@ -22,13 +22,11 @@ from pathlib import Path
 from typing import NoReturn
 
 from buildbot_bench.core.errors import InfraError, UsageError
-from buildbot_bench.core.json_model import to_json
-from buildbot_bench.core.json_reader import from_json
+from buildbot_bench.core.json_model import from_json, to_json
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.wire import Event, Measured, parse_event
 from buildbot_bench.lab.events import EventLog, ended
-from buildbot_bench.lab.files import copy_verified, replace_text
-from buildbot_bench.lab.locks import is_locked, locked, take_lock
+from buildbot_bench.lab.files import copy_verified, is_locked, locked, replace_text, take_lock
 from buildbot_bench.lab.runner import Request, failed
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")

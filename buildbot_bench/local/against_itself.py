@@ -9,7 +9,7 @@ from buildbot_bench.core.compare.sensitivity import Sensitivity, sensitivity
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.evidence import is_alike
 from buildbot_bench.core.revision import Revision
-from buildbot_bench.lab.command.noise import NoiseCause, noise_causes, ticks
+from buildbot_bench.lab.command.machine import NoiseCause, noise_causes, ticks
 from buildbot_bench.local.bench import EPOCH, Bench
 from buildbot_bench.local.campaign import Watcher
 from buildbot_bench.local.comparing import ComparisonCourse, VariantCourse

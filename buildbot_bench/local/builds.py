@@ -1,15 +1,17 @@
-"""Builds of revisions, each in a git worktree, and the store of kept builds.
+"""Builds of revisions, each in a git worktree, kept in a repository that one process measures.
 
 The git directory has `bench/` with `trees/` (worktrees of builds and runs), `builds/` (kept builds)
 and the evidence. The least used builds go when there are too many.
 """
 
+import fcntl
 import os
 import queue
 import shutil
 import threading
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,12 +24,10 @@ from buildbot_bench.core.limits import GIB, spoken
 from buildbot_bench.core.revision import ABBREVIATION_LENGTH, Revision
 from buildbot_bench.core.search import PREBUILT
 from buildbot_bench.lab.command.process import RESERVE_BYTES, Confines, Contained, Ran, Stop
-from buildbot_bench.local.fixes import Carried, Fix
 from buildbot_bench.local.git import Git, GitRefusedError
-from buildbot_bench.local.recipe import BuildRecipe, BuildStep
+from buildbot_bench.local.recipe import BuildRecipe, BuildStep, Carried, Fix
 from buildbot_bench.local.store import NewBuild, Store, StoredBuild
-from buildbot_bench.local.submodules import Submodules
-from buildbot_bench.local.trees import pack, remove_tree, unpack
+from buildbot_bench.local.trees import Submodules, pack, remove_tree, unpack
 
 ONE_TREE = "tree"
 """Where all is built and run that is not built beside a run: paths in a build are then the same."""
@@ -288,3 +288,54 @@ def failed_build(ran: Ran, place: Path, revision: str) -> BenchError:
 
 def _machine(ran: Ran, revision: str, what: str, remedy: str) -> InfraError:
     return InfraError(f"{revision}: {what}\n{ran.last_lines()}", hint=f"{remedy}; {_AGAIN}")
+
+
+_READ = 200  # characters of the note of who has the lock
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Repository:
+    """A repository that this process alone measures."""
+
+    git: Git
+    room: Room
+    store: Store
+
+
+@contextmanager
+def opened(git: Git, *, most_bytes: int) -> Iterator[Repository]:
+    """Have a repository to oneself; `most_bytes` are for what is built."""
+    room = Room(home=git.home / "bench", most_bytes=most_bytes)
+    try:
+        room.home.mkdir(mode=0o700, exist_ok=True)
+        lock = os.open(room.home / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise InfraError(
+            f"{room.home} cannot be written: {error}", hint="use a clone of your own"
+        ) from error
+    try:
+        _take(lock, room.home)
+        store = Store(room.home / "evidence.sqlite")
+        try:
+            yield Repository(git=git, room=room, store=store)
+        finally:
+            store.close()
+    finally:
+        os.close(lock)
+
+
+def _take(lock: int, home: Path) -> None:
+    """Take the lock, and note who has it."""
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        who = one_line(os.pread(lock, _READ, 0).decode("utf-8", "replace"), columns=80)
+        raise InfraError(
+            f"process {who or 'of another'} measures in {home.parent} already, "
+            "and two would disturb each other",
+            hint="wait for it, or end it",
+        ) from error
+    except OSError as error:
+        raise InfraError(f"{home}/lock cannot be locked: {error}") from error
+    os.ftruncate(lock, 0)
+    os.pwrite(lock, str(os.getpid()).encode(), 0)

@@ -44,9 +44,8 @@ from buildbot_bench.plugin.outbox.farm_mails import write_hang
 from buildbot_bench.plugin.pages.histories import Histories
 from buildbot_bench.plugin.private_files import make_private
 from buildbot_bench.plugin.requests.scheduled import ScheduledComparisons
-from buildbot_bench.plugin.rest.comparisons import ComparisonResource, Testbed
 from buildbot_bench.plugin.rest.endpoints import register
-from buildbot_bench.plugin.rest.searches import BenchIncident, Search
+from buildbot_bench.plugin.rest.searches import BenchIncident, ComparisonResource, Search, Testbed
 from buildbot_bench.plugin.rest.views import BenchView
 from buildbot_bench.steady_timers import SteadyTimers
 from buildbot_bench.workflow.model import Workflow

@@ -5,10 +5,9 @@ from dataclasses import replace
 
 from buildbot_bench import extensions
 from buildbot_bench.core.legible import display_width, long_line, one_line, shorten
-from buildbot_bench.core.report.cost_table import FunctionCost, PerPacket, Sum
 from buildbot_bench.core.report.evidence_model import Fact, ScopeRow
 from buildbot_bench.core.report.model import AddedSection, ProbeRecord, Report
-from buildbot_bench.core.report.why import Why
+from buildbot_bench.core.report.why import FunctionCost, PerPacket, Sum, Why
 from buildbot_bench.core.report.why_words import (
     cost_change,
     cost_figure,

@@ -20,7 +20,7 @@ from pydantic_core import CoreSchema
 from buildbot_bench.core.branches import PLAIN_BRANCH
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.legible import quoted
-from buildbot_bench.core.paths import compile_pattern
+from buildbot_bench.core.triggers import compile_pattern
 
 Item = TypeVar("Item")
 

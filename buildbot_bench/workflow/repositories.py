@@ -21,9 +21,9 @@ from buildbot_bench.core.branches import (
     repository_of,
     selected_branches,
 )
-from buildbot_bench.core.cron import parse_cron
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.factor_cells import cells_of
+from buildbot_bench.core.triggers import parse_cron
 from buildbot_bench.core.variant import PatchFile, Review, parse_variant
 from buildbot_bench.workflow.fields import (
     ANY_BRANCH_PATTERN,

@@ -6,9 +6,9 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, Field, StringConstraints, field_validator, model_validator
 
 from buildbot_bench.archives.prebuilt import checked_pattern
+from buildbot_bench.core.json_model import shared
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.links import Links, check_template
-from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.core.sharing import Weights
 from buildbot_bench.workflow.fields import (
     PLACE_PATTERN,

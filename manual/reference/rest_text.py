@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from buildbot.data.base import ResourceType
 
-from buildbot_bench.plugin.rest import comparisons, searches, views
+from buildbot_bench.plugin.rest import searches, views
 from buildbot_bench.plugin.rest.endpoints import BenchEndpoint
 from manual.reference.myst import code, plain
 
-_MODULES = (comparisons, searches, views)
+_MODULES = (searches, views)
 # Buildbot writes a number in a path as n:NAME and a text as s:NAME.
 _PLACE = re.compile(r"[a-z]:(\w+)")
 

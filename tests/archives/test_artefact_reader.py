@@ -8,8 +8,7 @@ import pytest
 
 from buildbot_bench.archives.contents import contents, contents_apart
 from buildbot_bench.core.elf import Sizes
-from buildbot_bench.core.manifest import NAME, Manifest, write_manifest
-from buildbot_bench.core.neutral import neutral_digest
+from buildbot_bench.core.neutral import NAME, Manifest, neutral_digest, write_manifest
 from tests.core.elf_files import CODE, DATA, WRITE, Part, elf
 
 MADE = Manifest(variant="r311849", config="GENERIC-NODEBUG", toolchain="clang 14", flags="-j4")

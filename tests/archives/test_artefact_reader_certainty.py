@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 
 from buildbot_bench.archives.contents import contents
 from buildbot_bench.core.errors import UntestableRevision
-from buildbot_bench.core.manifest import NAME, write_manifest
-from buildbot_bench.core.neutral import neutral_digest
+from buildbot_bench.core.neutral import NAME, neutral_digest, write_manifest
 from tests.archives.test_artefact_reader import MADE, kernel, packed
 
 GZIP = partial(gzip.compress, mtime=0)

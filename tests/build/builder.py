@@ -9,7 +9,7 @@ import pytest
 
 from buildbot_bench.archives.contents import contents
 from buildbot_bench.build.cli import main
-from buildbot_bench.core.manifest import NAME, Manifest, parse_manifest
+from buildbot_bench.core.neutral import NAME, Manifest, parse_manifest
 from tests.fakes.freebsd_tree import make_tree
 
 DONE, UNTESTABLE, USAGE, ILL = 0, 1, 64, 75

@@ -11,7 +11,7 @@ from buildbot_bench.build.cli import main
 from buildbot_bench.build.packing import files_below
 from buildbot_bench.core.elf import sections
 from buildbot_bench.core.errors import UntestableRevision
-from buildbot_bench.core.manifest import NAME
+from buildbot_bench.core.neutral import NAME
 from tests.build.builder import (
     DONE,
     ILL,

@@ -3,8 +3,8 @@
 import pytest
 
 from buildbot_bench.build.cli import main
-from buildbot_bench.build.compilers import clang_and_lld
-from buildbot_bench.build.world_recipe import LEFT_OUT, left_out
+from buildbot_bench.build.toolchains import clang_and_lld
+from buildbot_bench.build.world import LEFT_OUT, left_out
 from tests.build.builder import DONE, ILL, UNTESTABLE, USAGE
 from tests.fakes.freebsd_tree import add_world, make_tree
 

@@ -16,7 +16,7 @@ from buildbot_bench.core.errors import BenchError
 from buildbot_bench.demo.generated_history import git
 from buildbot_bench.demo.on_disk import lab_states, processes
 from buildbot_bench.demo.place import FarmPlace
-from buildbot_bench.demo.processes import Child, answers
+from buildbot_bench.demo.watching import Child, answers
 from tests.chaos import stacks
 from tests.chaos.clock import WallClock
 from tests.chaos.disk import FarmDisk

@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 
 from buildbot_bench.demo.farm import LocalFarm
-from buildbot_bench.demo.processes import Child, answers
+from buildbot_bench.demo.watching import Child, answers
 from tests.asking import ASKED
 from tests.chaos import stacks
 from tests.crossbar_router import Router

@@ -10,8 +10,8 @@ from buildbot_bench.api.answers import SearchShown
 from buildbot_bench.api.states import SearchState
 from buildbot_bench.cli.client import SEARCH, FarmUnreachableError, JobKind
 from buildbot_bench.cli.console import LineView
-from buildbot_bench.cli.farm_bisect import Look
 from buildbot_bench.cli.farm_jobs import LONGEST_PAUSE_S, Pace, follow
+from buildbot_bench.cli.farm_run import Look
 from buildbot_bench.cli.live import SearchLines
 from buildbot_bench.core.errors import InfraError, UsageError
 from tests.fakes.rehearsal import REPORT, STORY, TEXT, FakeSearch

@@ -6,8 +6,8 @@ import pytest
 
 from buildbot_bench.api.answers import ForecastShown, Nouns, ProbeShown, SearchShown
 from buildbot_bench.api.states import SearchState
-from buildbot_bench.cli.answers import understood
 from buildbot_bench.cli.console import exit_status
+from buildbot_bench.cli.farm_jobs import understood
 from buildbot_bench.cli.live import range_bar
 from buildbot_bench.cli.wording import (
     hours_text,
@@ -17,7 +17,7 @@ from buildbot_bench.cli.wording import (
 )
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.core.figures import sureness
-from buildbot_bench.core.json_reader import from_json
+from buildbot_bench.core.json_model import from_json
 from tests.fakes.rehearsal import STORY, FakeSearch, forecast
 
 QUESTION = {"old": "r311848", "new": "r313448"}

@@ -7,8 +7,8 @@ from croniter import croniter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from buildbot_bench.core.cron import CronLine, parse_cron
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.triggers import CronLine, parse_cron
 
 MINUTE_S = 60
 

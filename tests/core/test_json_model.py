@@ -19,11 +19,11 @@ from buildbot_bench.core.json_model import (
     Figure,
     Fraction,
     Share,
+    from_json,
     in_json,
     schema_of,
     to_json,
 )
-from buildbot_bench.core.json_reader import from_json
 
 
 class Colour(StrEnum):

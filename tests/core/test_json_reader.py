@@ -10,13 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from buildbot_bench.core.json_model import Fraction, Rule, given_json, to_json
-from buildbot_bench.core.json_reader import (
+from buildbot_bench.core.json_model import (
     Cleaned,
+    Fraction,
     MissingKeyError,
     Name,
+    Rule,
     UnreadableError,
     from_json,
+    given_json,
+    to_json,
 )
 
 Loud = Annotated[str, Cleaned(by=str.upper)]

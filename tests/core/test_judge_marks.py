@@ -18,9 +18,9 @@ from buildbot_bench.core.judge.model import (
     Verdict,
     settled_by,
 )
-from buildbot_bench.core.model.images import with_marked_noise
 from buildbot_bench.core.model.learn import learn
 from buildbot_bench.core.model.noise import Noise
+from buildbot_bench.core.model.spread import with_marked_noise
 from buildbot_bench.core.sample import INSTRUCTIONS_PER_PACKET
 from tests.fakes.judged_farm import Farm
 

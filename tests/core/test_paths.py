@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.paths import PathFilter, compile_pattern
+from buildbot_bench.core.triggers import PathFilter, compile_pattern
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 
 from buildbot_bench.core import ministat_text
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.report.predecessor import MOST_BOOTS, against_predecessor, newest_measured
+from buildbot_bench.core.report.steps import MOST_BOOTS, against_predecessor, newest_measured
 from buildbot_bench.core.sample import INSTRUCTIONS_PER_PACKET, Iteration, Sample
 
 SLOW, FAST = (90.0, 91.0, 92.0), (100.0, 101.0, 99.0)

@@ -7,9 +7,15 @@ import pytest
 from buildbot_bench.core.incident.confirmation import Standing
 from buildbot_bench.core.report.both_sides import cost
 from buildbot_bench.core.report.compose import compose
-from buildbot_bench.core.report.context import Context, ControlRecord, SeriesSamples
+from buildbot_bench.core.report.context import (
+    MOST_STAGES,
+    Context,
+    ControlRecord,
+    SeriesSamples,
+    replay_stages,
+    runners_up,
+)
 from buildbot_bench.core.report.model import ProbeRecord, Report
-from buildbot_bench.core.report.stages import MOST_STAGES, replay_stages, runners_up
 from buildbot_bench.core.report.words import opening
 from buildbot_bench.core.report.words import reach as reach_in_words
 from buildbot_bench.core.sample import Iteration

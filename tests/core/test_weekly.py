@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from buildbot_bench.core.cron import WEEK_S, last_weekly
+from buildbot_bench.core.triggers import WEEK_S, last_weekly
 
 
 @given(

@@ -13,7 +13,7 @@ from buildbot_bench.demo.command import _parser, main
 from buildbot_bench.demo.init.answers import LABS
 from buildbot_bench.demo.place import place_of
 from buildbot_bench.extensions import DRIVERS, registered
-from buildbot_bench.lab.testbeds import load_testbeds
+from buildbot_bench.lab.tables import load_testbeds
 from buildbot_bench.worker_connection import worker_connection
 from buildbot_bench.workflow.load import load
 from tests.fakes.boxes import parts_of_a_box

@@ -9,7 +9,7 @@ import pytest
 
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.demo.farm import FarmPlan, LocalFarm, serve
-from buildbot_bench.demo.processes import Child, wait_until
+from buildbot_bench.demo.watching import Child, wait_until
 from tests.ports import free_port
 from tests.readme import CHECKOUT
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import pytest
 
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.demo.processes import NOTE, Child, answers, wait_until
-from buildbot_bench.lab.locks import take_lock
+from buildbot_bench.demo.watching import NOTE, Child, answers, wait_until
+from buildbot_bench.lab.files import take_lock
 from tests.ports import free_port
 
 READY = "print('ready', flush=True)"

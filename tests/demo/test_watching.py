@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from buildbot_bench.core.errors import InfraError, UsageError
-from buildbot_bench.demo.processes import Child, end_all, running
-from buildbot_bench.demo.watching import watched
+from buildbot_bench.demo.watching import Child, end_all, running, watched
 from buildbot_bench.lab.job import Job
 from buildbot_bench.lab.runner import Request
 from tests.e2e.replay_farm import end_processes_in, processes_in
@@ -32,7 +31,7 @@ subprocess.Popen(["sleep", "600"], process_group=0)
 KEEPER = """
 import sys, time
 from pathlib import Path
-from buildbot_bench.demo.processes import Child
+from buildbot_bench.demo.watching import Child
 from buildbot_bench.demo.watching import watched
 
 home, *programs = sys.argv[1:]

@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 
 from buildbot_bench.demo.certificates import make_certificates
-from buildbot_bench.demo.processes import answers, wait_until
+from buildbot_bench.demo.watching import answers, wait_until
 from tests.asking import ASKED
 from tests.e2e.replay_farm import ReplayFarm
 from tests.fakes.oauth_sites import SECRET

@@ -5,8 +5,8 @@ from email.message import EmailMessage
 from pathlib import Path
 from typing import Self
 
-from buildbot_bench.demo.processes import answers, wait_until
 from buildbot_bench.demo.scenario import sink
+from buildbot_bench.demo.watching import answers, wait_until
 from tests.e2e.replay_farm import ReplayFarm
 from tests.ports import free_port
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import httpx
 
-from buildbot_bench.demo.processes import Child
+from buildbot_bench.demo.watching import Child
 from tests.asking import ASKED, pause
 from tests.running import ran
 

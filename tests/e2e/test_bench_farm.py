@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from buildbot_bench.demo.processes import answers
+from buildbot_bench.demo.watching import answers
 from tests.e2e.replay_farm import DEADLINE_S, end_processes_in, processes_in
 from tests.ports import free_port
 from tests.running import ran

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from buildbot_bench.demo.generated_history import LABELS, make_embedded_history, publish
-from buildbot_bench.demo.processes import answers
+from buildbot_bench.demo.watching import answers
 from tests.crossbar_router import crossbar
 from tests.e2e.inbox import Inbox
 from tests.e2e.made_farm import MadeFarm

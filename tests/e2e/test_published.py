@@ -18,7 +18,7 @@ import httpx
 import pytest
 
 from buildbot_bench.core.wire import RECORDED_BOOTS
-from buildbot_bench.demo.processes import wait_until
+from buildbot_bench.demo.watching import wait_until
 from tests.asking import ASKED
 from tests.chromium import chromium
 from tests.e2e.browsing import BROKEN_WORDS, CLIPPED, OVERHANG, SIZES, keep, show, text

@@ -10,7 +10,7 @@ owner.
 
 from pathlib import Path
 
-from buildbot_bench.build.world_recipe import (
+from buildbot_bench.build.world import (
     CONFIGURED,
     DIRECTORIES,
     FILES,

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO
 
 from buildbot_bench.core.wire import Event, Measured, parse_event, parse_events
-from buildbot_bench.lab.locks import is_locked
+from buildbot_bench.lab.files import is_locked
 from tests.running import ran
 
 PATIENCE_S = 60.0

@@ -5,7 +5,7 @@ import json
 import tarfile
 from pathlib import Path
 
-from buildbot_bench.core.manifest import NAME, Manifest, write_manifest
+from buildbot_bench.core.neutral import NAME, Manifest, write_manifest
 from buildbot_bench.core.read_files import ReadFiles, pack_read_files
 from buildbot_bench.core.run_logs import join_logs, split_logs
 from buildbot_bench.core.wire import (

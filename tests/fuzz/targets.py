@@ -13,22 +13,21 @@ from pathlib import Path
 
 from buildbot_bench.api.answers import ComparisonShown, ForecastShown, ProbeShown, SearchShown
 from buildbot_bench.archives.contents import contents
-from buildbot_bench.cli.answers import understood
 from buildbot_bench.cli.bisect import parse_bisect
 from buildbot_bench.cli.compare import parse_compare
+from buildbot_bench.cli.farm_jobs import understood
 from buildbot_bench.cli.ministat import Column, read_dataset
 from buildbot_bench.core import elf
 from buildbot_bench.core.build_log import BuildLog
-from buildbot_bench.core.cron import parse_cron
 from buildbot_bench.core.elf import linker_hints
 from buildbot_bench.core.legible import long_line, one_line, several_lines, spelled_out
-from buildbot_bench.core.manifest import parse_manifest
-from buildbot_bench.core.neutral import neutral_digest
+from buildbot_bench.core.neutral import neutral_digest, parse_manifest
 from buildbot_bench.core.patch import read_diff
 from buildbot_bench.core.profile.formats import parse_folded, parse_pmc_graph
 from buildbot_bench.core.read_files import parse_read_files
 from buildbot_bench.core.revision import parse_spec
 from buildbot_bench.core.run_logs import split_logs
+from buildbot_bench.core.triggers import parse_cron
 from buildbot_bench.core.variant import parse_recipe, parse_tunable, parse_variant
 from buildbot_bench.core.wire import Joiner, format_event, parse_event, parse_events
 from buildbot_bench.history.fetching import parse_progress
@@ -40,7 +39,7 @@ from buildbot_bench.lab.hardware.boot_watch import parse_alive
 from buildbot_bench.lab.imported_sets import read_assignments
 from buildbot_bench.lab.importing import import_config
 from buildbot_bench.lab.pktgen import parse_receiver, parse_sender
-from buildbot_bench.lab.testbeds import load_testbeds
+from buildbot_bench.lab.tables import load_testbeds
 from buildbot_bench.lab.virtual.trace import read_symbols, read_trace
 from buildbot_bench.plugin.importing.archive import read_archive
 from buildbot_bench.render.mime import parse_address

@@ -16,7 +16,7 @@ from buildbot_bench.lab.hardware.config_set import SetParts, parts_of
 from buildbot_bench.lab.hardware.gaps import gaps
 from buildbot_bench.lab.imported_sets import read_assignments
 from buildbot_bench.lab.importing import import_config
-from buildbot_bench.lab.testbeds import load_testbeds
+from buildbot_bench.lab.tables import load_testbeds
 
 APU2 = Path(__file__).parents[1] / "data" / "lab" / "bench-lab-2nodes.config"
 

@@ -16,7 +16,7 @@ from buildbot_bench.lab.drivers.command import CommandDriver
 from buildbot_bench.lab.files import sha256
 from buildbot_bench.lab.job import Job
 from buildbot_bench.lab.runner import Request
-from buildbot_bench.lab.testbeds import load_testbeds
+from buildbot_bench.lab.tables import load_testbeds
 from tests.fakes.archives import pack
 
 TESTBED = """\

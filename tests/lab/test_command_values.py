@@ -19,8 +19,7 @@ from buildbot_bench.core.run_times import (
     is_coarse,
     least_value,
 )
-from buildbot_bench.lab.command.counting import counted
-from buildbot_bench.lab.command.machine import coarse, coarse_beforehand, tick_s
+from buildbot_bench.lab.command.machine import coarse, coarse_beforehand, counted, tick_s
 from buildbot_bench.lab.command.presets import PRESETS
 from buildbot_bench.lab.command.process import Output, Ran
 from buildbot_bench.lab.command.settings import (
@@ -37,7 +36,7 @@ from buildbot_bench.lab.command.value import (
     time_of,
 )
 from buildbot_bench.lab.drivers.command import CommandDriver
-from buildbot_bench.lab.testbeds import load_testbeds
+from buildbot_bench.lab.tables import load_testbeds
 from tests.running import ran
 
 RECORDED = Path(__file__).parents[1] / "data" / "command"

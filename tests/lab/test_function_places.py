@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from buildbot_bench.lab.virtual import checkup, places
-from buildbot_bench.lab.virtual.places import places_of, symbolizer
-from buildbot_bench.lab.virtual.trace import Symbols, read_symbols
+from buildbot_bench.lab.virtual import checkup, trace
+from buildbot_bench.lab.virtual.trace import Symbols, places_of, read_symbols, symbolizer
 
 HEADER = """\
 static inline __attribute__((always_inline)) int twice(int a)
@@ -185,27 +184,27 @@ def test_what_the_program_says_is_taken_as_far_as_it_makes_sense(
     tmp_path, monkeypatch, words, found
 ):
     program = script(tmp_path / "addr2line", f"printf '%b\\n' {words}")
-    monkeypatch.setattr(places, "symbolizer", lambda: str(program))
+    monkeypatch.setattr(trace, "symbolizer", lambda: str(program))
     assert places_of([17, 33], KNOWN, tmp_path / "kernel") == found
 
 
 @pytest.mark.parametrize("what", ["sleep 60", "yes"])
 def test_a_program_that_does_not_end_is_ended(tmp_path, monkeypatch, what):
     program = script(tmp_path / "addr2line", f"exec {what}")
-    monkeypatch.setattr(places, "symbolizer", lambda: str(program))
-    monkeypatch.setattr(places, "_LIMIT_S", 0.2)
+    monkeypatch.setattr(trace, "symbolizer", lambda: str(program))
+    monkeypatch.setattr(trace, "_LIMIT_S", 0.2)
     assert places_of([17], KNOWN, tmp_path / "kernel") == {}
 
 
 def test_a_program_that_cannot_be_run_is_like_none(tmp_path, monkeypatch):
-    monkeypatch.setattr(places, "symbolizer", lambda: str(tmp_path / "gone"))
+    monkeypatch.setattr(trace, "symbolizer", lambda: str(tmp_path / "gone"))
     assert places_of([17], KNOWN, tmp_path / "kernel") == {}
 
 
 def test_the_program_asks_no_network(tmp_path, monkeypatch):
     monkeypatch.setenv("DEBUGINFOD_URLS", "https://debuginfod.example.org/")
     program = script(tmp_path / "addr2line", 'echo 0x10; echo "a${DEBUGINFOD_URLS}.c:1"')
-    monkeypatch.setattr(places, "symbolizer", lambda: str(program))
+    monkeypatch.setattr(trace, "symbolizer", lambda: str(program))
     assert places_of([17], KNOWN, tmp_path / "kernel") == {"f": "a.c:1"}
 
 

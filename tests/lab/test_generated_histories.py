@@ -19,8 +19,8 @@ from buildbot_bench.demo.generated_history import (
     publish,
 )
 from buildbot_bench.lab.drivers.embedded import EmbeddedDriver, EmbeddedSettings
-from buildbot_bench.lab.dut import Dut
 from buildbot_bench.lab.files import sha256
+from buildbot_bench.lab.runner import Dut
 
 SETTINGS = EmbeddedSettings(duration_s=0.2)
 

@@ -11,20 +11,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.lab.testbeds import load_testbeds
-from buildbot_bench.lab.virtual.boot import build_id_in, last_lines, last_words
-from buildbot_bench.lab.virtual.frames import (
+from buildbot_bench.lab.tables import load_testbeds
+from buildbot_bench.lab.virtual.machine import _device, build_id_in, last_lines, last_words
+from buildbot_bench.lab.virtual.settings import QemuSettings
+from buildbot_bench.lab.virtual.trace import Symbols, as_table, by_function, executed, read_symbols
+from buildbot_bench.lab.virtual.wires import (
     FRAME,
     IPV4,
     IPV6,
     PACKETS,
     PREFIX,
+    Lost,
+    Wires,
     addressed,
 )
-from buildbot_bench.lab.virtual.machine import _device
-from buildbot_bench.lab.virtual.settings import QemuSettings
-from buildbot_bench.lab.virtual.trace import Symbols, as_table, by_function, executed, read_symbols
-from buildbot_bench.lab.virtual.wires import Lost, Wires
 
 burst, forwarded, ping = IPV4.burst, IPV4.forwarded, IPV4.ping
 TRACE = b"""\

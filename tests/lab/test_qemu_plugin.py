@@ -5,8 +5,8 @@ import struct
 import pytest
 
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.lab.virtual import plugin as plugins
-from buildbot_bench.lab.virtual.plugin import Plugin, compiled_plugin
+from buildbot_bench.lab.virtual import trace as plugins
+from buildbot_bench.lab.virtual.trace import Plugin, compiled_plugin
 
 NEW, OLD = "QEMU emulator version 9.0.2", "QEMU emulator version 7.2.22 (Debian)"
 

@@ -5,8 +5,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from buildbot_bench.core.run_logs import RunLogs
-from buildbot_bench.lab.pktgen import Sent, Unusable, parse_sender, receiver_is_ready
-from buildbot_bench.lab.quality import FitRun, Flaw, UnfitRun, judge_run
+from buildbot_bench.lab.pktgen import (
+    FitRun,
+    Flaw,
+    Sent,
+    UnfitRun,
+    Unusable,
+    judge_run,
+    parse_sender,
+    receiver_is_ready,
+)
 from tests.lab.test_pktgen import PIECES, line, log
 
 SENT = "Sent 80000000 packets 4800000000 bytes 196881 events 60 bytes each in 54.56 seconds.\n"

@@ -8,7 +8,7 @@ import pytest
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.lab.drivers.embedded import EmbeddedDriver, EmbeddedSettings
 from buildbot_bench.lab.drivers.replay import ReplayDriver, ReplaySettings
-from buildbot_bench.lab.testbeds import choose, load_testbeds, make_driver
+from buildbot_bench.lab.tables import choose, load_testbeds, make_driver
 from buildbot_bench.lab.virtual.settings import QemuSettings
 
 SHIPPED = Path(__file__).parents[2] / "workers" / "lab" / "testbeds.toml"

@@ -3,7 +3,7 @@
 import json
 from itertools import count
 
-from buildbot_bench.cli.local_expected import comparison_expected, search_expected
+from buildbot_bench.cli.local_view import comparison_expected, search_expected
 from buildbot_bench.core.compare.model import Verdict
 from buildbot_bench.core.compare.schedule import BootLimits
 from buildbot_bench.local.bisecting import Bisection

@@ -11,11 +11,10 @@ import pytest
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.core.report.model import ReportKind
 from buildbot_bench.local.bisecting import Bisection
-from buildbot_bench.local.builds import Workshop
+from buildbot_bench.local.builds import Workshop, opened
 from buildbot_bench.local.git import Git
 from buildbot_bench.local.recipe import BuildRecipe, BuildStep
 from buildbot_bench.local.reports import report_of
-from buildbot_bench.local.repository import opened
 from buildbot_bench.local.revisions import Revisions
 from tests.chaos.disk import disk_in
 from tests.fakes.local_bench import ReadMeasurer, SilentWatcher

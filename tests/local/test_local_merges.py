@@ -11,9 +11,9 @@ from buildbot_bench.core.report.model import ReportKind
 from buildbot_bench.core.search.model import SearchPolicy
 from buildbot_bench.lab.command.settings import CommandWorkload
 from buildbot_bench.local.campaign import Campaign, LocalSearch
-from buildbot_bench.local.into_merges import SearchIntoMerges
 from buildbot_bench.local.merges import Merges
 from buildbot_bench.local.recipe import BuildRecipe, BuildStep
+from buildbot_bench.local.reports import SearchIntoMerges
 from buildbot_bench.local.revisions import Revisions
 from buildbot_bench.render.text import report_text
 from tests.fakes import reports

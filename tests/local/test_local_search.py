@@ -14,7 +14,7 @@ from buildbot_bench.core.report.evidence_model import Outcome
 from buildbot_bench.core.report.model import ReportKind
 from buildbot_bench.lab.command.settings import CommandWorkload
 from buildbot_bench.local.bisecting import Bisection
-from buildbot_bench.local.keeping import earlier_than, take_over
+from buildbot_bench.local.campaign import earlier_than, take_over
 from buildbot_bench.local.known import ASSUMED_BUILD_S
 from buildbot_bench.local.reports import report_of
 from buildbot_bench.local.revisions import Revisions

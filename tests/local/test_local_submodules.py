@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from buildbot_bench.local.builds import Workshop
+from buildbot_bench.local.builds import Workshop, opened
 from buildbot_bench.local.git import Git
 from buildbot_bench.local.recipe import BuildRecipe, BuildStep
-from buildbot_bench.local.repository import opened
 from buildbot_bench.local.revisions import Revisions
 from tests.gitrepo import Commit, git, make_repository
 

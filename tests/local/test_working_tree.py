@@ -7,8 +7,7 @@ import pytest
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.local.git import Git
-from buildbot_bench.local.revisions import Revisions
-from buildbot_bench.local.working_tree import working_tree
+from buildbot_bench.local.revisions import Revisions, working_tree
 from tests.gitrepo import git
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from buildbot_bench.core.legible import display_width
-from buildbot_bench.core.report.cost_table import FunctionCost
+from buildbot_bench.core.report.why import FunctionCost
 from buildbot_bench.render.html import report_html, report_markdown
 from buildbot_bench.render.layout import WIDTH
 from buildbot_bench.render.text import report_text

@@ -16,7 +16,7 @@ import pytest
 from buildbot_bench.lab.box.making import load_box
 from buildbot_bench.lab.box.power import is_on
 from buildbot_bench.lab.cli import main
-from buildbot_bench.lab.testbeds import load_testbeds
+from buildbot_bench.lab.tables import load_testbeds
 from tests.fakes.boxes import parts_of_a_box
 
 DONE, USAGE, ILL = 0, 2, 4

@@ -6,8 +6,8 @@ import pytest
 
 from buildbot_bench.core.profile.model import EXECUTED
 from buildbot_bench.lab.drivers.qemu import QemuDriver
-from buildbot_bench.lab.dut import Dut
 from buildbot_bench.lab.files import sha256
+from buildbot_bench.lab.runner import Dut
 from buildbot_bench.lab.virtual.settings import INSTRUCTIONS, QemuSettings
 from tests.edits import Edit
 from tests.fakes.freebsd_kernels import forwarding_kernel

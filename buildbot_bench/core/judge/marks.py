@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from buildbot_bench.core.judge.images import Image
 from buildbot_bench.core.judge.model import JudgePolicy, Said, Settled
 from buildbot_bench.core.judge.segment import agree, parted
-from buildbot_bench.core.model.images import with_marked_noise
 from buildbot_bench.core.model.learn import learn
 from buildbot_bench.core.model.noise import Noise
+from buildbot_bench.core.model.spread import with_marked_noise
 from buildbot_bench.core.sample import Sample
 
 

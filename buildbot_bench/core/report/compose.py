@@ -8,6 +8,11 @@ from buildbot_bench.core.legible import long_line, one_line
 from buildbot_bench.core.report import words
 from buildbot_bench.core.report.attach_evidence import attach_evidence
 from buildbot_bench.core.report.context import NO_CONTEXT, Context
+from buildbot_bench.core.report.evidence_model import (
+    SlopeReport,
+    describe_odd_images,
+    describe_slopes,
+)
 from buildbot_bench.core.report.harmless import harmless
 from buildbot_bench.core.report.model import (
     Contrast,
@@ -20,7 +25,6 @@ from buildbot_bench.core.report.model import (
     Unresolved,
 )
 from buildbot_bench.core.report.side_levels import measured_values
-from buildbot_bench.core.report.slopes import SlopeReport, describe_odd_images, describe_slopes
 from buildbot_bench.core.report.steps import (
     contrast_ends,
     describe_steps,

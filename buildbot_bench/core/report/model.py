@@ -17,11 +17,12 @@ from buildbot_bench.core.report.evidence_model import (
     Cost,
     Fact,
     ImageValues,
+    OddImageReport,
     ScopeRow,
+    SlopeReport,
     Touched,
 )
 from buildbot_bench.core.report.opinions import NOBODY_SPOKE, Opinion, TrackRecord
-from buildbot_bench.core.report.slopes import OddImageReport, SlopeReport
 from buildbot_bench.core.report.why import Why
 from buildbot_bench.core.revision import ABBREVIATION_LENGTH, Revision
 from buildbot_bench.core.run_times import RunTimes

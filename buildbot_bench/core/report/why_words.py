@@ -1,8 +1,7 @@
 """Words and figures of the section on where CPU cycles went."""
 
 from buildbot_bench.core.profile.overlap import ChangedFile
-from buildbot_bench.core.report.cost_table import FunctionCost, PerPacket
-from buildbot_bench.core.report.why import Why
+from buildbot_bench.core.report.why import FunctionCost, PerPacket, Why
 from buildbot_bench.core.report.words import count, sureness
 
 _WHOLE_FROM = 10_000  # per packet: from here hundredths say nothing

@@ -20,7 +20,14 @@ from buildbot_bench.core.figures import (
 from buildbot_bench.core.incident.confirmation import Standing
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.legible import shorten
-from buildbot_bench.core.report.evidence_model import Candidate, Check, Cost, Outcome, ScopeRow
+from buildbot_bench.core.report.evidence_model import (
+    Candidate,
+    Check,
+    Cost,
+    Outcome,
+    ScopeRow,
+    SlopeReport,
+)
 from buildbot_bench.core.report.model import (
     AppliedFix,
     Contrast,
@@ -30,7 +37,6 @@ from buildbot_bench.core.report.model import (
     Setting,
     StepReport,
 )
-from buildbot_bench.core.report.slopes import SlopeReport
 from buildbot_bench.core.revision import Revision, RevisionRange
 from buildbot_bench.core.sample import INSTRUCTIONS_PER_PACKET
 

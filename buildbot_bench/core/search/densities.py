@@ -20,10 +20,10 @@ from math import ceil, log, pi, sqrt
 import numpy as np
 
 from buildbot_bench.core.model import constants
-from buildbot_bench.core.search.far_images import reach
 from buildbot_bench.core.search.levels import LevelGrid, LevelGrids
 from buildbot_bench.core.search.noise_model import SearchNoise
 from buildbot_bench.core.search.search_range import FloatArray, IntArray
+from buildbot_bench.core.search.two_speeds import reach
 
 # Beyond so many deviations, or FAR_REACH, what is added to an outlier's density is below what a
 # float holds: of the largest normal density, 4e5, exp(-12^2 / 2); of far images, exp(-2.6^4).

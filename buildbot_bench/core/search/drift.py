@@ -17,11 +17,9 @@ from scipy.linalg import cho_factor, cho_solve
 from buildbot_bench.core.model import constants
 from buildbot_bench.core.search.levels import EndsClaim
 from buildbot_bench.core.search.model import SearchPolicy
-from buildbot_bench.core.search.noise_model import Hypothesis, SearchNoise, narrow
-from buildbot_bench.core.search.partition import Partition, StepPrior
-from buildbot_bench.core.search.readings import Readings
+from buildbot_bench.core.search.noise_model import Hypothesis, Readings, SearchNoise, narrow
+from buildbot_bench.core.search.partition import Normal, Partition, StepPrior
 from buildbot_bench.core.search.search_range import BoolArray, FloatArray, IntArray
-from buildbot_bench.core.search.segments import Normal
 
 # Of a machine that others use: the noise from run to run and that of spells, in standard deviations
 # of the noise without spells; how many runs a spell lasts, some seconds or a minute of 60 ms and

@@ -11,13 +11,12 @@ import numpy as np
 from scipy.special import entr
 
 from buildbot_bench.core.model import constants
-from buildbot_bench.core.search.far_images import far_odds
 from buildbot_bench.core.search.inference import AveragedPosterior
 from buildbot_bench.core.search.model import Costs
 from buildbot_bench.core.search.noise_model import SearchNoise
 from buildbot_bench.core.search.posterior import Posterior
 from buildbot_bench.core.search.search_range import FloatArray, SearchRange
-from buildbot_bench.core.search.two_speeds import other_odds
+from buildbot_bench.core.search.two_speeds import far_odds, other_odds
 
 # Of the prior mass inside a gap, where kernels are tried: the median halves it; the others are
 # chosen about it, for where it is broken or another kernel is cheaper.

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from buildbot_bench.core.model import constants
-from buildbot_bench.core.search.noise_model import SearchNoise
-from buildbot_bench.core.search.readings import Readings
+from buildbot_bench.core.search.noise_model import Readings, SearchNoise
 from buildbot_bench.core.search.search_range import BoolArray, FloatArray, IntArray
 
 # How far, in standard deviations of the noise, the grid reaches around each value.

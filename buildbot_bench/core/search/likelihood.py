@@ -12,11 +12,10 @@ import numpy as np
 from scipy.ndimage import gaussian_filter1d
 
 from buildbot_bench.core.search.densities import Rows
-from buildbot_bench.core.search.far_images import far_density, reach
 from buildbot_bench.core.search.levels import LevelGrid, LevelGrids, level_grid, together
-from buildbot_bench.core.search.noise_model import SearchNoise
-from buildbot_bench.core.search.readings import Readings
+from buildbot_bench.core.search.noise_model import Readings, SearchNoise
 from buildbot_bench.core.search.search_range import FloatArray
+from buildbot_bench.core.search.two_speeds import far_density, reach
 
 _REACH_OF_IMAGES = 3.5  # build noises at which the kernel that spreads an image's level is cut off
 _TINY = 1e-300  # so that no density of 0 has a logarithm of -inf

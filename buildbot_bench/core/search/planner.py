@@ -7,7 +7,6 @@ from itertools import pairwise
 import numpy as np
 
 from buildbot_bench.core.model import constants
-from buildbot_bench.core.search.exhausted import why_exhausted
 from buildbot_bench.core.search.inference import AveragedPosterior, infer
 from buildbot_bench.core.search.information import Probe, best, probes_at, probes_inside
 from buildbot_bench.core.search.model import (
@@ -18,10 +17,9 @@ from buildbot_bench.core.search.model import (
     SearchPolicy,
     Suspect,
 )
+from buildbot_bench.core.search.noise_model import read
 from buildbot_bench.core.search.proof import ends_unproved
-from buildbot_bench.core.search.race_plan import classify, conclude_race, race_probes
-from buildbot_bench.core.search.races import Race, find_race
-from buildbot_bench.core.search.readings import read
+from buildbot_bench.core.search.races import Race, classify, conclude_race, find_race, race_probes
 from buildbot_bench.core.search.search_range import FloatArray, IntArray, SearchRange, build_range
 from buildbot_bench.core.search.stop import (
     StopState,
@@ -32,7 +30,7 @@ from buildbot_bench.core.search.stop import (
     not_reproduced,
     suspected,
 )
-from buildbot_bench.core.search.structure import structure
+from buildbot_bench.core.search.structure import structure, why_exhausted
 
 # Below this probability of a relevant step, the ends are proved first.
 _WORTH_LOOKING_INSIDE = 0.25

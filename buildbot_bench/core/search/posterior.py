@@ -11,11 +11,15 @@ from buildbot_bench.core.search.drift import Drift, Drifting, LevelPrior, follow
 from buildbot_bench.core.search.levels import ends_claim, middle
 from buildbot_bench.core.search.likelihood import SharedTerms
 from buildbot_bench.core.search.model import SearchPolicy
-from buildbot_bench.core.search.noise_model import Hypothesis, SearchNoise
-from buildbot_bench.core.search.partition import Partition, StepPrior, partition_posteriors
-from buildbot_bench.core.search.readings import Readings
+from buildbot_bench.core.search.noise_model import Hypothesis, Readings, SearchNoise
+from buildbot_bench.core.search.partition import (
+    Normal,
+    Partition,
+    StepPrior,
+    partition_posteriors,
+    segment_evidence,
+)
 from buildbot_bench.core.search.search_range import FloatArray
-from buildbot_bench.core.search.segments import Normal, segment_evidence
 
 # A value this many standard deviations off is an outlier and tells nothing of a drift.
 _FAR = 4.0

@@ -19,11 +19,11 @@ from buildbot_bench.core.contrast.denial import (
     shows_step,
 )
 from buildbot_bench.core.model import constants
-from buildbot_bench.core.search.far_images import far_images
 from buildbot_bench.core.search.inference import AveragedPosterior
 from buildbot_bench.core.search.model import SearchPolicy
-from buildbot_bench.core.search.own_levels import NORMAL_95, Levels, change_between
 from buildbot_bench.core.search.search_range import BoolArray, FloatArray
+from buildbot_bench.core.search.slopes import NORMAL_95, Levels, change_between
+from buildbot_bench.core.search.two_speeds import far_images
 
 # On some machines a fifth of the boots is slower, by three deviations of the noise or so, and until
 # that was seen such a machine looks like any other. Each halving of the range is a chance to take a

@@ -13,7 +13,6 @@ import numpy as np
 from buildbot_bench.core.model import constants
 from buildbot_bench.core.search.inference import AveragedPosterior
 from buildbot_bench.core.search.model import Answer, SearchPolicy, Step, Suspect
-from buildbot_bench.core.search.own_levels import NORMAL_95, Levels, change_between, own_levels
 from buildbot_bench.core.search.proof import (
     Lacking,
     against_two_speeds,
@@ -25,9 +24,17 @@ from buildbot_bench.core.search.proof import (
     lacking,
 )
 from buildbot_bench.core.search.search_range import BoolArray, FloatArray, IntArray, SearchRange
-from buildbot_bench.core.search.slope_proof import SlopeProof, slope_proof
-from buildbot_bench.core.search.slopes import odd_images, slopes_between
-from buildbot_bench.core.search.step_size import step_size
+from buildbot_bench.core.search.slopes import (
+    NORMAL_95,
+    Levels,
+    SlopeProof,
+    change_between,
+    odd_images,
+    own_levels,
+    slope_proof,
+    slopes_between,
+    step_size,
+)
 
 # Ends whose difference is known to this share of what is sought will not be told apart any better.
 _KNOWN = 0.1

@@ -10,8 +10,7 @@ from buildbot_bench.archives.disk import run_tool
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.lab.box.plan import LabBox, Machine, link_socket, other_end
 from buildbot_bench.lab.drivers.child import kill_leftovers, processes_below
-from buildbot_bench.lab.virtual.machine import option_value, qemu
-from buildbot_bench.lab.virtual.monitor import Monitor
+from buildbot_bench.lab.virtual.machine import Monitor, option_value, qemu
 from buildbot_bench.lab.virtual.wires import Lost
 
 _MEMORY_MIB = 512

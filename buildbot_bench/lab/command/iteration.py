@@ -1,8 +1,10 @@
-"""One iteration of a command workload: preparation, run, value and cleanup."""
+"""One iteration of a command: preparation, random layout, run, value, blame and cleanup."""
 
 import os
 import random
 import shutil
+import signal
+import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -12,15 +14,12 @@ from statistics import fmean
 from tempfile import TemporaryDirectory
 
 from buildbot_bench.core.errors import BenchError, InfraError, SkippedRevision, UntestableRevision
-from buildbot_bench.core.item import EXECUTIONS_FACT, RANDOMISED_FACT, TOOL_FACT
-from buildbot_bench.core.limits import MIB
+from buildbot_bench.core.item import EXECUTIONS_FACT, NOTHING, RANDOMISED_FACT, TOOL_FACT
+from buildbot_bench.core.limits import MIB, spoken
 from buildbot_bench.core.metric import Metric, NoiseClass
 from buildbot_bench.core.run_times import MOST_EXECUTIONS, RunTimes, executions_needed
-from buildbot_bench.lab.command.blame import MISSING, blamed, refuse
-from buildbot_bench.lab.command.counting import counted, counting, find_counter
-from buildbot_bench.lab.command.machine import step_s
-from buildbot_bench.lab.command.process import Confines, Contained, Ran, run_contained
-from buildbot_bench.lab.command.randomised import Randomised, draw
+from buildbot_bench.lab.command.machine import counted, counting, find_counter, step_s
+from buildbot_bench.lab.command.process import Confines, Contained, Ran, Stop, run_contained
 from buildbot_bench.lab.command.settings import (
     INSTRUCTIONS,
     TIMES,
@@ -32,6 +31,97 @@ from buildbot_bench.lab.command.settings import (
 )
 from buildbot_bench.lab.command.value import checked, printed_step, read_value, read_values, time_of
 from buildbot_bench.lab.driver import Blast, unheard
+
+_SKIP = 125  # git-bisect(1), "Bisect run"
+_NOT_RUN = {126: "cannot be run", 127: "is not there"}  # POSIX, "Exit Status for Commands"
+_DISK = "see `disk-mib` of the testbed, or --disk"
+MISSING = "see that the artefact has it, or that it is installed here"
+
+
+def refuse(ran: Ran, name: str) -> None:
+    """See that a command was run and came to an end of its own; fails as `_refuse_stopped` does."""
+    where = f"`{name}`, {ran.program},"
+    if ran.not_runnable:
+        raise UntestableRevision(f"{where} is no program of this machine")
+    if ran.error:
+        raise InfraError(f"{where} {ran.ending()}", hint=MISSING)
+    if ran.status == _SKIP:
+        raise SkippedRevision(
+            f"{where} ended with status {_SKIP}: not to be tested\n{ran.last_lines()}"
+        )
+    if ran.status in _NOT_RUN:
+        raise InfraError(
+            f"{where} ended with status {ran.status}: a program {_NOT_RUN[ran.status]}\n"
+            f"{ran.last_lines()}",
+            hint=MISSING,
+        )
+    _refuse_stopped(ran, name, where)
+
+
+def _refuse_stopped(ran: Ran, name: str, where: str) -> None:
+    # A shell gives the signal of its child by 128 and more.
+    if ran.status in {-signal.SIGXFSZ, 128 + signal.SIGXFSZ}:
+        raise UntestableRevision(blamed(f"{where} writes too large a file", ran, hint=_DISK))
+    match ran.stop:
+        case Stop.TIMEOUT:
+            raise UntestableRevision(blamed(f"{where} had not ended after {ran.wall_s:.0f} s", ran))
+        case Stop.DISK:
+            raise UntestableRevision(blamed(f"{where} fills the disk", ran, hint=_DISK))
+        case Stop.FULL:
+            raise InfraError(
+                f"the disk is nearly full, and {name} is not to blame\n{ran.last_lines()}",
+                hint="make room and try again",
+            )
+        case Stop.ASKED:
+            raise InfraError(f"{where} was ended from outside", hint="measure again")
+        case Stop.NONE:
+            return
+
+
+def blamed(what: str, ran: Ran, *, hint: str = "") -> str:
+    """What the revision is blamed for, and below it the last lines of what it printed."""
+    too_much = "" if ran.stdout.whole else f" (it printed {spoken(ran.stdout.size)})"
+    next_step = f"; {hint}" if hint else ""
+    return f"{what}{too_much}{next_step}\n{ran.last_lines()}"
+
+
+# Size and addresses change a speed by some per cent: Mytkowicz et al., ASPLOS 2009, who vary the
+# former by up to 4 KiB, in which their cycles repeat.
+_MOST_PADDING = 4096  # bytes
+_SWITCH = Path("/proc/sys/kernel/randomize_va_space")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Randomised:
+    """`padding` bytes in the environment; whether addresses are random; both in words.
+
+    The words are the same for each iteration, as set-ups are compared by them.
+    """
+
+    padding: int
+    addresses: bool
+    said: str
+
+
+def draw(source: random.Random, *, wanted: bool) -> Randomised:
+    """Draw what an iteration has; nothing if that is not wanted."""
+    if not wanted:
+        fixed = f"{NOTHING}: one size of environment"
+        also = ", one layout of the address space" if sys.platform == "linux" else ""
+        return Randomised(padding=0, addresses=False, said=fixed + also)
+    padding = source.randrange(_MOST_PADDING)
+    addresses = "" if _off_here() else ", the layout of the address space"
+    said = f"the size of the environment{addresses}"
+    return Randomised(padding=padding, addresses=True, said=said)
+
+
+def _off_here() -> bool:
+    """Whether this machine has switched random addresses off."""
+    try:
+        return _SWITCH.read_text(encoding="ascii").strip() == "0"
+    except (OSError, ValueError):
+        return False
+
 
 _POLL_S = 0.05  # between two tries of `ready`
 _LOG_CHARACTERS = 64 * 1024  # of what a run printed

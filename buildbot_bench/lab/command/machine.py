@@ -1,19 +1,20 @@
-"""Facts and findings on the machine that runs commands, with what its clocks resolve."""
+"""The machine that runs commands: facts, what makes runs vary, what clocks and counters resolve."""
 
 import os
 import platform
+import re
 import shutil
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from buildbot_bench.core.errors import BenchError
+from buildbot_bench.core.errors import BenchError, InfraError, UntestableRevision
 from buildbot_bench.core.figures import threshold
 from buildbot_bench.core.item import COMMAND_FACT
 from buildbot_bench.core.limits import spoken
 from buildbot_bench.core.run_times import RunTimes, is_coarse, least_value
-from buildbot_bench.lab.command.counting import find_counter
 from buildbot_bench.lab.command.process import RESERVE_BYTES
 from buildbot_bench.lab.command.settings import (
     CPU,
@@ -25,6 +26,69 @@ from buildbot_bench.lab.command.settings import (
     words_of,
 )
 from buildbot_bench.lab.driver import CheckFinding
+from buildbot_bench.programs import answer_of
+
+PERF, VALGRIND = "perf", "valgrind"
+_PERF = ("perf", "stat", "-x,", "-e", "instructions:u")
+_COUNTED = re.compile(r"^(\d+),[^,]*,instructions:u\b", re.MULTILINE)
+_TOTALS = re.compile(r"^(?:totals|summary): (\d+)", re.MULTILINE)
+
+
+def find_counter(wanted: str = "") -> str:
+    """What counts instructions here: `wanted`, or the first that works."""
+    if wanted in {"", PERF} and _perf_counts():
+        return PERF
+    if wanted in {"", VALGRIND} and shutil.which("valgrind"):
+        return VALGRIND
+    what = wanted or "neither perf nor valgrind"
+    raise InfraError(
+        f"{what} cannot count instructions on this machine" if wanted else f"{what} works here",
+        hint="install valgrind, or let perf count: sysctl kernel.perf_event_paranoid=2",
+    )
+
+
+def counting(counter: str, words: Sequence[str], scratch: Path) -> tuple[str, ...]:
+    """The command by way of what counts its instructions, children included."""
+    if counter == PERF:
+        return (*_PERF, "-o", str(scratch / "perf.csv"), "--", *words)
+    return (
+        "valgrind",
+        "--tool=callgrind",
+        "--quiet",
+        "--trace-children=yes",
+        f"--callgrind-out-file={scratch / 'callgrind.%p'}",
+        f"--log-file={scratch / 'valgrind.%p'}",
+        *words,
+    )
+
+
+def counted(counter: str, scratch: Path) -> float:
+    """How many instructions were counted."""
+    if counter == PERF:
+        path = scratch / "perf.csv"
+        text = path.read_text(errors="replace") if path.exists() else ""
+        if match := _COUNTED.search(text):
+            return float(match[1])
+        raise InfraError(
+            f"perf counted no instructions: {text.strip()[-200:]}",
+            hint='write counter = "valgrind"',
+        )
+    totals = [
+        max((int(count) for count in _TOTALS.findall(path.read_text(errors="replace"))), default=0)
+        for path in scratch.glob("callgrind.*")
+    ]
+    if not sum(totals):
+        raise UntestableRevision("valgrind counted no instructions of it")
+    return float(sum(totals))
+
+
+def _perf_counts() -> bool:
+    try:
+        done = answer_of([*_PERF, "--", "true"])
+    except InfraError:
+        return False
+    return done.returncode == 0 and _COUNTED.search(done.stderr) is not None
+
 
 _CPUS = Path("/sys/devices/system/cpu")
 _STEADY = {"performance"}
@@ -189,3 +253,71 @@ def coarse(workload: CommandWorkload, value: float, times: RunTimes, min_effect:
 
 def _seconds(time_s: float) -> str:
     return f"{1000 * time_s:.3g} ms" if time_s < 1 else f"{time_s:.3g} s"
+
+
+_CPU = Path("/sys/devices/system/cpu")
+_STAT = Path("/proc/stat")
+_STEAL = 7  # of the numbers behind `cpu` in /proc/stat (proc(5)): ticks that a neighbour took
+_MUCH_STEAL = 0.01
+_MUCH_LOAD = 0.5  # of the processors, beside the run itself
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NoiseCause:
+    """What makes runs vary on this machine, and the line that ends it."""
+
+    what: str
+    remedy: str
+
+
+def ticks() -> tuple[int, int]:
+    """Ticks of all processors by now, and those of them that a neighbour took (Linux)."""
+    try:
+        words = _STAT.read_text(encoding="ascii").splitlines()[0].split()[1:]
+        numbers = [int(word) for word in words[: _STEAL + 1]]
+    except (OSError, ValueError, IndexError):
+        return 0, 0
+    return sum(numbers), numbers[_STEAL] if len(numbers) > _STEAL else 0
+
+
+def noise_causes(before: tuple[int, int]) -> Iterator[NoiseCause]:
+    """Return what this machine shows of the usual causes of noise, since it had `before` ticks."""
+    if unsteady := ", ".join(sorted(governors() - {"performance"})):
+        yield NoiseCause(
+            what=f"the governor {unsteady} changes the processors' frequency",
+            remedy="cpupower frequency-set --governor performance",
+        )
+    if _reads("intel_pstate/no_turbo") == "0":
+        yield NoiseCause(
+            what="turbo makes a processor the faster the cooler it is",
+            remedy=f"echo 1 > {_CPU}/intel_pstate/no_turbo",
+        )
+    elif _reads("cpufreq/boost") == "1":
+        yield NoiseCause(
+            what="boost makes a processor the faster the cooler it is",
+            remedy=f"echo 0 > {_CPU}/cpufreq/boost",
+        )
+    if _reads("smt/active") == "1":
+        yield NoiseCause(
+            what="two hyper-threads share a core",
+            remedy=f"echo off > {_CPU}/smt/control, or --cpus with one of each core",
+        )
+    all_ticks, stolen = (now - then for now, then in zip(ticks(), before, strict=True))
+    if all_ticks and stolen / all_ticks > _MUCH_STEAL:
+        yield NoiseCause(
+            what=f"other virtual machines took {stolen / all_ticks:.0%} of the time",
+            remedy="measure `cpu` or `instructions`, or take a machine of your own",
+        )
+    others = os.getloadavg()[0] - 1
+    if others > _MUCH_LOAD * (os.cpu_count() or 1):
+        yield NoiseCause(
+            what=f"some {others:.0f} other processes run here",
+            remedy="end them, or pin the run to a processor that they leave: --cpus",
+        )
+
+
+def _reads(name: str) -> str:
+    try:
+        return (_CPU / name).read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        return ""

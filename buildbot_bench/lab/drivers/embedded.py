@@ -12,7 +12,14 @@ from buildbot_bench.core.errors import BenchError, InfraError, UntestableRevisio
 from buildbot_bench.core.metric import BOOT, NDR
 from buildbot_bench.core.profile.model import Profile
 from buildbot_bench.lab.driver import Blast, CheckFinding, unheard
-from buildbot_bench.lab.drivers.child import ChildProcess, kill_leftovers
+from buildbot_bench.lab.drivers.child import (
+    PKTBLAST,
+    ChildProcess,
+    compiler,
+    kill_leftovers,
+    sampler,
+    tools,
+)
 from buildbot_bench.lab.drivers.forwarders import KERNEL, Forwarders
 from buildbot_bench.lab.drivers.lockstep import (
     LATENCY_PACKETS,
@@ -23,7 +30,6 @@ from buildbot_bench.lab.drivers.lockstep import (
     relative_efficiency,
 )
 from buildbot_bench.lab.drivers.sampling import can_name, count_samples, make_room, read_capture
-from buildbot_bench.lab.drivers.toolchain import PKTBLAST, compiler, sampler, tools
 from buildbot_bench.lab.extras import library_finding
 from buildbot_bench.lab.files import copy_verified, sha256
 from buildbot_bench.lab.loss_search import LossSettings, search_rates

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.lab.drivers.child import ChildProcess, last_cpu
-from buildbot_bench.lab.drivers.toolchain import CONTROL, PKTBLAST, tools
+from buildbot_bench.lab.drivers.child import CONTROL, PKTBLAST, ChildProcess, last_cpu, tools
 
 KERNEL = "kernel"
 # A busy machine takes longer than a blast lasts: so many seconds, and so many times as long.

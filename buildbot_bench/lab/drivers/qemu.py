@@ -13,18 +13,25 @@ from buildbot_bench.core.profile.model import EXECUTED, Profile
 from buildbot_bench.lab.driver import Blast, CheckFinding, unheard
 from buildbot_bench.lab.drivers.child import kill_leftovers
 from buildbot_bench.lab.files import copy_verified, sha256
-from buildbot_bench.lab.virtual.boot import await_forwarding, build_id_in, fate, last_lines
-from buildbot_bench.lab.virtual.checkup import MACHINE, check_machine, qemu_version
-from buildbot_bench.lab.virtual.exact import Counted, count, measure_pps
+from buildbot_bench.lab.virtual.checkup import (
+    MACHINE,
+    boots,
+    check_machine,
+    kvm_works,
+    qemu_version,
+)
 from buildbot_bench.lab.virtual.freebsd.system import FreeBSD
-from buildbot_bench.lab.virtual.machine import VirtualMachine
-from buildbot_bench.lab.virtual.places import places_of
-from buildbot_bench.lab.virtual.plugin import Plugin
-from buildbot_bench.lab.virtual.probe import boots, kvm_works
+from buildbot_bench.lab.virtual.machine import (
+    VirtualMachine,
+    await_forwarding,
+    build_id_in,
+    fate,
+    last_lines,
+)
 from buildbot_bench.lab.virtual.settings import FREEBSD, MULTIBOOT, QemuSettings
 from buildbot_bench.lab.virtual.system import BootImage, Multiboot, System
-from buildbot_bench.lab.virtual.trace import as_table, by_function, read_symbols
-from buildbot_bench.lab.virtual.tracers import Tracing
+from buildbot_bench.lab.virtual.trace import Plugin, as_table, by_function, places_of, read_symbols
+from buildbot_bench.lab.virtual.tracers import Counted, Tracing, count, measure_pps
 from buildbot_bench.lab.virtual.wires import Lost
 
 _SYSTEMS: Mapping[str, Callable[[QemuSettings, Path], System]] = {

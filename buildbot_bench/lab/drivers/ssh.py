@@ -12,14 +12,10 @@ from buildbot_bench.core.run_logs import RunLogs, join_logs
 from buildbot_bench.lab.driver import Blast, CheckFinding, unheard
 from buildbot_bench.lab.extras import library_finding, need_library
 from buildbot_bench.lab.hardware.boot_watch import Alive, panic_in
-from buildbot_bench.lab.hardware.capture import Sampler
-from buildbot_bench.lab.hardware.check import check_testbed
+from buildbot_bench.lab.hardware.check import check_testbed, require_flags
 from buildbot_bench.lab.hardware.choice import Choice, choice_of, make_environment, mounted
-from buildbot_bench.lab.hardware.config_set import Ledger
-from buildbot_bench.lab.hardware.configuring import Configurator
-from buildbot_bench.lab.hardware.console import Console
+from buildbot_bench.lab.hardware.config_set import Configurator, Ledger
 from buildbot_bench.lab.hardware.facts import dut_facts, testbed_facts
-from buildbot_bench.lab.hardware.flags import require_flags
 from buildbot_bench.lab.hardware.gaps import require_complete
 from buildbot_bench.lab.hardware.install import (
     NOTHING,
@@ -30,16 +26,14 @@ from buildbot_bench.lab.hardware.install import (
     repack,
     upgrade,
 )
-from buildbot_bench.lab.hardware.latency import Searches, free_port
+from buildbot_bench.lab.hardware.latency import NothingPassed, Searches, free_port
 from buildbot_bench.lab.hardware.life import Life, set_tunables, verify_image, verify_kernel
-from buildbot_bench.lab.hardware.loss import NothingPassed
-from buildbot_bench.lab.hardware.reboot import KernelFault, RemoteMachine
-from buildbot_bench.lab.hardware.remote import NO_DEBUGGER, Remote, Unreachable
+from buildbot_bench.lab.hardware.reboot import Console, KernelFault, RemoteMachine
+from buildbot_bench.lab.hardware.remote import NO_DEBUGGER, Remote, Switchboard, Unreachable
 from buildbot_bench.lab.hardware.settings import ConsoleSettings, SshSettings
-from buildbot_bench.lab.hardware.switchboard import Switchboard
-from buildbot_bench.lab.hardware.traffic import Blaster
+from buildbot_bench.lab.hardware.traffic import Blaster, Sampler
 from buildbot_bench.lab.latency import HISTOGRAMS
-from buildbot_bench.lab.quality import FitRun, Flaw, UnfitRun, judge_run
+from buildbot_bench.lab.pktgen import FitRun, Flaw, UnfitRun, judge_run
 
 _PASSES = "passes traffic"
 _TRAFFIC_SAID = 4096  # characters, a minute of pkt-gen's; there is room for 16,384 of all

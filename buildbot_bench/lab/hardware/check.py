@@ -1,4 +1,4 @@
-"""The check-up of a hardware testbed, which asks each machine and reboots none."""
+"""The check-ups of a hardware testbed, which ask each machine and reboot none."""
 
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,18 +7,63 @@ from buildbot_bench.core.errors import BenchError, InfraError
 from buildbot_bench.lab.driver import CheckFinding
 from buildbot_bench.lab.hardware.choice import has_environment, require_gpt
 from buildbot_bench.lab.hardware.config_set import LyingSet
-from buildbot_bench.lab.hardware.flags import commands_of, flag_findings
+from buildbot_bench.lab.hardware.flows import PktgenTraffic
 from buildbot_bench.lab.hardware.gaps import gaps
 from buildbot_bench.lab.hardware.latency import VALECTL
-from buildbot_bench.lab.hardware.remote import Remote
+from buildbot_bench.lab.hardware.remote import Reach, Remote
 from buildbot_bench.lab.hardware.settings import (
     BootEnvironmentSettings,
     GeneratorSettings,
     SliceSettings,
     SshSettings,
 )
-from buildbot_bench.lab.hardware.switchboard import Reach
 from buildbot_bench.lab.hardware.traffic import program_of
+from buildbot_bench.lab.pktgen import refused_option
+
+# pkt-gen prints its usage at `-h`, before it opens a port, or at an unknown option, where it fails.
+# An option that lacks its value takes `-h` for that; then `-:` ends it.
+# Should it send all the same, because it is another program, then not for long.
+_SCRIPT = 'exec timeout -k 1 5 "$0" "$@" -h -: 2>&1'
+
+
+def flag_findings(
+    role: str, end: GeneratorSettings, remote: Remote, command: Sequence[str]
+) -> Iterator[CheckFinding]:
+    """One finding when an end's command has an option that its pkt-gen does not take."""
+    # sh(1) ends as pkt-gen does, whose 255 would pass for ssh's own.
+    output = remote.run("sh", "-c", f"({_SCRIPT}) || true", *command).stdout
+    refused = refused_option(output)
+    if refused is None or refused.option == "h":
+        return
+    word, complaint = f"-{refused.option}", refused.complaint
+    if refused.option == ":":
+        word, complaint = command[-1], f"option requires an argument -- {command[-1][1:]}"
+    yield CheckFinding(
+        subject=f"{role}: flags",
+        detail=f"{command[0]} of {remote.address} says: {complaint}",
+        remedy=f"take {word} out of flags, or correct it: `{command[0]} -h` there lists its options"
+        if any(flag.startswith(word) for flag in end.flags)
+        else f"install a {command[0]} that takes {word}",
+    )
+
+
+def commands_of(
+    settings: SshSettings, traffic: PktgenTraffic
+) -> list[tuple[str, GeneratorSettings, Sequence[str]]]:
+    """The role of each sender and of the receiver, what it is, and what it runs."""
+    senders = [
+        (f"sender {n}", end, settings.transmit(traffic, n))
+        for n, end in enumerate(settings.senders)
+    ]
+    return [*senders, ("receiver", settings.receiver, settings.receive(traffic))]
+
+
+def require_flags(settings: SshSettings, reach: Reach, workload: str) -> None:
+    """See that the senders' and the receiver's pkt-gen take their options."""
+    for role, end, command in commands_of(settings, settings.traffic_of(workload)):
+        for finding in flag_findings(role, end, reach(end.address), command):
+            raise InfraError(f"{role}: {finding.detail}", hint=finding.remedy or "")
+
 
 _LEAST_FREE_KB = 256 * 1024  # two kernels with their modules, of 100 MB and more each
 _DF_COLUMNS = 3  # from the right, of df(1): what is free, how full it is, where it is mounted

@@ -1,16 +1,19 @@
-"""One host behind ssh: commands with a deadline, uploads, and the kernel's variables."""
+"""Hosts behind ssh: commands that end or go on, uploads, and the connections of a testbed."""
 
+import re
 import shlex
+import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 from buildbot_bench.core.errors import InfraError, UsageError
-from buildbot_bench.lab.hardware.settings import Limits
+from buildbot_bench.lab.hardware.settings import Limits, SshSettings
 
 _SSH_FAILED = 255  # exit status, ssh(1)
 _STRANGER = "Host key verification failed"
@@ -190,3 +193,113 @@ def read_sysctls(
     answer = remote.run(*command, deadline_s=deadline_s, shared=shared)
     texts = answer.stdout.split(_SEPARATOR)
     return {name: text.strip() for name, text in zip(names, texts, strict=False)}
+
+
+_SCRIPT = 'echo "pid $$"; exec timeout -k 5 "$0" "$@" 2>&1'
+_PID = re.compile(r"pid (\d+)\n")
+_POLL_S = 0.05  # between two looks at a process
+_STOP_S = 10.0  # that a process has for each of TERM and KILL
+
+
+class RemoteProcess:
+    """A running program; its stdout and stderr go to one local file, which is its log."""
+
+    def __init__(
+        self, remote: Remote, command: Sequence[str], log: Path, *, lifetime_s: float
+    ) -> None:
+        self.command = list(command)
+        self.remote = remote
+        self._log = log
+        log.parent.mkdir(parents=True, exist_ok=True)
+        words = ["sh", "-c", _SCRIPT, str(max(1, round(lifetime_s))), *command]
+        with log.open("wb") as file:
+            try:
+                self._ssh = subprocess.Popen(  # noqa: S603 - a list; the remote words are quoted
+                    remote.argv(words),
+                    stdin=subprocess.DEVNULL,
+                    stdout=file,
+                    stderr=subprocess.STDOUT,
+                )
+            except OSError as error:
+                raise InfraError(f"cannot run ssh: {error}", hint="install OpenSSH") from error
+
+    def log(self) -> str:
+        """What it printed so far, under the line by which the archive's logs begin."""
+        printed = _PID.sub("", self._printed(), count=1)
+        return f"CMD on {self.remote.address}: {' '.join(self.command)}\n{printed}"
+
+    def ended(self) -> bool:
+        """Whether it is over, or ssh lost it."""
+        return self._ssh.poll() is not None
+
+    def status(self) -> int | None:
+        """How it ended; 255 when ssh lost it, 124 when its time was over, None as it runs."""
+        return self._ssh.poll()
+
+    def wait_until(self, condition: Callable[[], bool], deadline_s: float) -> bool:
+        """Wait for a condition; returns whether it came about before the end of either."""
+        end_s = time.monotonic() + deadline_s
+        while time.monotonic() < end_s:
+            over = self.ended()
+            if condition():
+                return True
+            if over:
+                return False
+            time.sleep(_POLL_S)
+        return False
+
+    def stop(self) -> None:
+        """End it. A second call does nothing."""
+        if self.ended():
+            return
+        try:
+            if match := _PID.search(self._printed()):
+                for name in ("TERM", "KILL"):
+                    self.remote.run("kill", f"-{name}", match[1])
+                    if self.wait_until(self.ended, _STOP_S):
+                        return
+        finally:
+            self._ssh.kill()
+            self._ssh.wait()
+        raise InfraError(f"{self.remote.address}: {self.command[0]} does not end when it is killed")
+
+    def _printed(self) -> str:
+        return self._log.read_text(encoding="utf-8", errors="replace")
+
+
+Reach = Callable[[str], Remote]
+
+
+class Switchboard:
+    """Hands out one Remote per address; `close` ends all connections, and may be called often."""
+
+    def __init__(self, settings: SshSettings) -> None:
+        self._settings = settings
+        self._remotes: dict[str, Remote] = {}
+        self._sockets: Path | None = None
+
+    def reach(self, address: str) -> Remote:
+        """The host of that address."""
+        if address not in self._remotes:
+            self._remotes[address] = Remote(
+                address,
+                ssh_config=self._settings.ssh_config,
+                limits=self._settings.limits,
+                sockets=self._directory() if self._settings.share_connections else None,
+            )
+        return self._remotes[address]
+
+    def close(self) -> None:
+        """End the shared connections."""
+        for remote in self._remotes.values():
+            remote.hang_up()
+        self._remotes.clear()
+        if self._sockets is not None:
+            shutil.rmtree(self._sockets, ignore_errors=True)
+            self._sockets = None
+
+    def _directory(self) -> Path:
+        """The name of a socket must be short, which our state directory's need not be."""
+        if self._sockets is None:
+            self._sockets = Path(tempfile.mkdtemp(prefix="bench-"))
+        return self._sockets

@@ -1,19 +1,65 @@
-"""One boot of a virtual DUT: QEMU's process with its wires, monitor and console."""
+"""One boot of a virtual DUT: QEMU's process, wires, monitor and console, until it forwards."""
 
+import json
 import os
+import re
 import shutil
 import socket
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.lab.drivers.child import ChildProcess, last_cpu
-from buildbot_bench.lab.virtual.frames import IPV4, PORTS, BurstTraffic
-from buildbot_bench.lab.virtual.monitor import Monitor
-from buildbot_bench.lab.virtual.plugin import Plugin
+from buildbot_bench.lab.hardware.boot_watch import panic_in
 from buildbot_bench.lab.virtual.settings import QemuSettings
-from buildbot_bench.lab.virtual.wires import Wires
+from buildbot_bench.lab.virtual.system import System
+from buildbot_bench.lab.virtual.trace import Plugin
+from buildbot_bench.lab.virtual.wires import IPV4, PORTS, BurstTraffic, Lost, Wires
+
+_DEADLINE_S = 20.0  # for an answer of QEMU's, on a machine however busy
+
+
+class Monitor:
+    """QEMU's monitor at the other end of a connected socket."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._connection.settimeout(_DEADLINE_S)
+        self._lines = connection.makefile("rb")
+        self._greeted = False
+
+    def command(self, line: str) -> str:
+        """Run one of the monitor's own commands; returns what it printed.
+
+        Raises Lost when QEMU does not answer, InfraError when it has no such command.
+        """
+        if not self._greeted:
+            self._execute({"execute": "qmp_capabilities"})
+            self._greeted = True
+        arguments = {"command-line": line}
+        return self._execute({"execute": "human-monitor-command", "arguments": arguments})
+
+    def close(self) -> None:
+        """Hang up."""
+        self._lines.close()
+        self._connection.close()
+
+    def _execute(self, request: dict[str, Any]) -> str:
+        try:
+            self._connection.sendall(json.dumps(request).encode() + b"\n")
+            while line := self._lines.readline():
+                answer = json.loads(line)
+                if "return" in answer:
+                    return str(answer["return"])
+                if "error" in answer:
+                    raise InfraError(f"QEMU refuses {request}: {answer['error']}")
+        except (OSError, ValueError, RecursionError) as error:
+            raise Lost(f"QEMU's monitor does not answer: {error}") from error
+        raise Lost("QEMU's monitor hung up")
+
 
 # What may come after a boot; the latter where QEMU logs each instruction of a blast and a capture.
 _BLAST_S, _LOGGED_BLAST_S = 300.0, 1800.0
@@ -162,3 +208,71 @@ def _terminals(monitor: int, console: Path) -> list[str]:
     arguments += ["-mon", "chardev=monitor,mode=control"]
     both = option_value(console.with_suffix(""))
     return [*arguments, "-chardev", f"pipe,id=console,path={both}", "-serial", "chardev:console"]
+
+
+_BUILD_ID = re.compile(r"^(?:build-id|kern\.build_id): ([0-9a-f]{8,64})\s*$", re.MULTILINE)
+_SHOWN = 120  # characters of a line
+_LAST_LINES = 5  # lines
+
+
+def build_id_in(console: str) -> str:
+    """The build ID that a kernel printed as it booted; empty if it did not."""
+    match = _BUILD_ID.search(console)
+    return match[1] if match else ""
+
+
+def last_lines(console: str) -> str:
+    """The last lines that are not empty, in one; for an error that somebody must fix."""
+    lines = [line.strip()[:_SHOWN] for line in console.splitlines() if line.strip()]
+    return " | ".join(lines[-_LAST_LINES:]) or "nothing"
+
+
+def last_words(console: str) -> str:
+    """A panic, or else the last line that is not empty, in a clause; empty for a silent one."""
+    if panic := panic_in(console):
+        return panic[:_SHOWN]
+    lines = [line.strip() for line in console.splitlines() if line.strip()]
+    return f"its last words: {lines[-1][:_SHOWN]}" if lines else "its console stayed silent"
+
+
+_LAST_GASP_S = 1.0  # that a machine may take to go off after its wires fell silent
+_LOOK_S = 0.02  # between two looks at a console
+_BY_OTHERS = ("SIGHUP", "SIGINT", "SIGKILL", "SIGTERM")
+
+
+def await_forwarding(machine: VirtualMachine, system: System, limit_s: float) -> str:
+    """Wait until packets come through; what happened instead, in a clause, or nothing."""
+    end_s = time.monotonic() + limit_s
+    while time.monotonic() < end_s:
+        console = machine.console()
+        if fault := system.fault(console):
+            return fault
+        if not system.is_ready(console):
+            time.sleep(_LOOK_S)
+        elif machine.wires.answers():
+            machine.wires.settle()
+            return ""
+        if machine.ending():
+            return _ended(machine)
+    return f"forwarded nothing within {limit_s:g} s ({last_words(machine.console())})"
+
+
+def fate(machine: VirtualMachine, lost: Lost) -> str:
+    """What became of a kernel that forwarded until now, in a clause."""
+    if machine.ends_within(_LAST_GASP_S):
+        return _ended(machine)
+    return f"did not do its work: {lost} ({last_words(machine.console())})"
+
+
+def _ended(machine: VirtualMachine) -> str:
+    """How a machine went off that nobody switched off, in a clause.
+
+    QEMU ends with status 0 when its guest resets itself, and with another one when it cannot or
+    will not boot what it was given.
+    """
+    ending = machine.ending() or ""
+    if ending.endswith(_BY_OTHERS):
+        raise InfraError(f"QEMU {ending}", hint="who did that? memory may have run out")
+    if ending != "ended with status 0":
+        return f"was no more: QEMU {ending} ({machine.complaint()[-300:]})"
+    return f"reset the machine ({last_words(machine.console())})"

@@ -1,9 +1,119 @@
-"""The exchange of bursts with a virtual DUT: sent on one side, received on the other."""
+"""The frames that a virtual testbed sends, and the exchange of bursts with a virtual DUT."""
 
 import socket
+import struct
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 
-from buildbot_bench.lab.virtual.frames import IPV4, PACKETS, PREFIX, BurstTraffic, addressed
+PACKETS = 64  # in a burst: a quarter of the ring of an Intel 82540EM
+FRAME = 60  # bytes of a frame of IPv4, without the checksum that hardware appends
+PREFIX = 4  # bytes of a frame's length before it
+SENDER = bytes.fromhex("525400000100")  # the two machines on the wires; QEMU's prefix
+RECEIVER = bytes.fromhex("525400000101")
+PORTS = (bytes.fromhex("525400000001"), bytes.fromhex("525400000002"))  # the DUT's
+# The networks that RFC 2544 and RFC 5180 set aside for benchmarks.
+SOURCE_4, DESTINATION_4 = bytes([198, 18, 0, 0]), bytes([198, 19, 0, 0])  # /16 each
+SOURCE_6 = bytes.fromhex("20010002000000180000000000000000")  # /64 each, of 2001:2::/48
+DESTINATION_6 = bytes.fromhex("20010002000000190000000000000000")
+_ETHERNET = 14  # bytes of a header
+_HOPS, _FORWARDED_HOPS = 64, 63  # before and after the DUT
+_UDP = 17  # IP's number of it
+_BROADCAST = 1  # the bit in an Ethernet address's first byte: also multicast
+_IP_HEADER = struct.Struct("!BBHHHBBH4s4s")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BurstTraffic:
+    """One kind of packets: `packet` makes the n-th flow's with so many hops left to go.
+
+    `frame` is a frame's length in bytes, `kind` is Ethernet's type of what it carries.
+    """
+
+    frame: int
+    kind: bytes
+    packet: Callable[[int, int], bytes]
+
+    def ping(self) -> bytes:
+        """A single frame, as it goes to the DUT."""
+        return self._sent(0)
+
+    def burst(self) -> bytes:
+        """PACKETS frames of as many flows."""
+        return b"".join(map(self._sent, range(PACKETS)))
+
+    def forwarded(self, answer: bytes) -> str:
+        """What is wrong with frames that came back, in one clause; empty when nothing is.
+
+        Addresses of Ethernet are the kernel's choice; from the IP header on each must be as sent,
+        but for one hop less.
+        """
+        size = PREFIX + self.frame
+        for number in range(len(answer) // size):
+            frame = answer[number * size + PREFIX : (number + 1) * size]
+            if frame[_ETHERNET:] != self.packet(number, _FORWARDED_HOPS):
+                return f"packet {number + 1} of a burst came out as {frame.hex()}"
+        return ""
+
+    def _sent(self, number: int) -> bytes:
+        frame = PORTS[0] + SENDER + self.kind + self.packet(number, _HOPS)
+        return struct.pack("!I", len(frame)) + frame
+
+
+def addressed(taken: bytes) -> tuple[bytes, bytes]:
+    """The whole frames in what was taken from a wire, and what follows them, a frame's beginning.
+
+    Frames to everybody are left out: a kernel may ask for neighbours or tell of itself whenever it
+    wants to, and the traffic is not meant for everybody.
+    """
+    kept, start = [], 0
+    while (end := _end_of_frame(taken, start)) <= len(taken):
+        if not taken[start + PREFIX] & _BROADCAST:
+            kept.append(taken[start:end])
+        start = end
+    return b"".join(kept), taken[start:]
+
+
+def _end_of_frame(taken: bytes, start: int) -> int:
+    """Where the frame ends that begins there; beyond the end of all for one that is not whole."""
+    if len(taken) < start + PREFIX:
+        return len(taken) + 1
+    length: int = struct.unpack_from("!I", taken, start)[0]
+    return start + PREFIX + max(length, 1)
+
+
+def _ipv4(number: int, hops: int) -> bytes:
+    source, destination = _host(SOURCE_4, number), _host(DESTINATION_4, number)
+    data = struct.pack("!HHHH", 2000 + number, 2000, 8 + 18, 0) + bytes(18)
+    fields = [0x45, 0, _IP_HEADER.size + len(data), number, 0, hops, _UDP, 0, source, destination]
+    fields[7] = _checksum(_IP_HEADER.pack(*fields))
+    return _IP_HEADER.pack(*fields) + data
+
+
+def _ipv6(number: int, hops: int) -> bytes:
+    """Without data; a checksum of UDP is not optional here."""
+    addresses = _host(SOURCE_6, number) + _host(DESTINATION_6, number)
+    ports = struct.pack("!HH", 2000 + number, 2000)
+    checksum = _checksum(addresses + struct.pack("!II", 8, _UDP) + ports + b"\0\x08\0\0")
+    header = struct.pack("!IHBB", 6 << 28, 8, _UDP, hops)
+    return header + addresses + ports + struct.pack("!HH", 8, checksum)
+
+
+def _host(network: bytes, number: int) -> bytes:
+    return network[:-1] + bytes([1 + number])
+
+
+def _checksum(header: bytes) -> int:
+    """The ones' complement of the ones' complement sum, RFC 1071."""
+    total: int = sum(word for (word,) in struct.iter_unpack("!H", header))
+    total = (total & 0xFFFF) + (total >> 16)
+    return ~(total + (total >> 16)) & 0xFFFF
+
+
+IPV4 = BurstTraffic(frame=FRAME, kind=b"\x08\x00", packet=_ipv4)
+# 62 bytes: the least that holds IPv6 and UDP.
+IPV6 = BurstTraffic(frame=62, kind=b"\x86\xdd", packet=_ipv6)
+
 
 _PING_S = 0.1  # for an answer to one packet
 _GULP = 1 << 16  # bytes at once

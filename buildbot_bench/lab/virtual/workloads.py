@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from buildbot_bench import extensions
-from buildbot_bench.lab.virtual.frames import (
+from buildbot_bench.lab.virtual.settings import FREEBSD, MULTIBOOT
+from buildbot_bench.lab.virtual.wires import (
     DESTINATION_4,
     DESTINATION_6,
     IPV4,
@@ -14,7 +15,6 @@ from buildbot_bench.lab.virtual.frames import (
     SOURCE_6,
     BurstTraffic,
 )
-from buildbot_bench.lab.virtual.settings import FREEBSD, MULTIBOOT
 
 IPFW_COMMAND, PF_COMMAND = "ipfw", "pf"
 # A kernel with ipfw in it has it look at each packet, even without a rule.

@@ -15,7 +15,7 @@ from buildbot_bench.core.compare.variants import no_op, same_as
 from buildbot_bench.core.compare.verdict import ComparisonTerms
 from buildbot_bench.core.evidence import MAX_FRUITLESS
 from buildbot_bench.core.item import ItemUnderTest
-from buildbot_bench.core.shared_fields import shared
+from buildbot_bench.core.json_model import shared
 from buildbot_bench.plugin.broker.ask import BuildTarget, ask_boots, ask_image, cancel_probes
 from buildbot_bench.plugin.db.ab_test_rows import AbTestImage, AbTestRow
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow, SeriesName

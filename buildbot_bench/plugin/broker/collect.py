@@ -7,7 +7,7 @@ from buildbot.data.resultspec import Filter
 
 from buildbot_bench.api.states import ProbeState
 from buildbot_bench.core.evidence import MAX_FRUITLESS
-from buildbot_bench.core.shared_fields import shared
+from buildbot_bench.core.json_model import shared
 from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.plugin.broker.ask import ask_probe
 from buildbot_bench.plugin.buildbot_fixes.orphaned_requests import release_if_orphaned

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from twisted.logger import Logger
 
 from buildbot_bench.api.states import ProbeState
-from buildbot_bench.core.cron import parse_cron
 from buildbot_bench.core.evidence import comparable_samples
 from buildbot_bench.core.gate import Gate, Ruling, figures_of, first_let_through, rulings
 from buildbot_bench.core.model.learn import auto_iterations, learn
+from buildbot_bench.core.triggers import parse_cron
 from buildbot_bench.plugin.broker.ask import ask_boots, ask_image, target_of
 from buildbot_bench.plugin.broker.commit_watch import NoOpCommits
 from buildbot_bench.plugin.broker.news import Asked

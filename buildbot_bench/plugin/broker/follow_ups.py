@@ -5,8 +5,8 @@ from dataclasses import replace
 from twisted.logger import Logger
 
 from buildbot_bench.api.states import SearchState
+from buildbot_bench.core.json_model import shared
 from buildbot_bench.core.revision import RevisionRange
-from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.plugin.broker.alarms import search_of
 from buildbot_bench.plugin.broker.ask import ask_boots, ask_image, built_for, cancel_probes
 from buildbot_bench.plugin.db.finding_rows import (

@@ -10,16 +10,15 @@ from buildbot_bench.api.states import ProbeState
 from buildbot_bench.core.branches import branch_in
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.figures import percent
-from buildbot_bench.core.health.chart import GOOD_ROUNDS, has_recovered
-from buildbot_bench.core.health.model import Point, Signal
+from buildbot_bench.core.health.chart import GOOD_ROUNDS, Point, Signal, has_recovered
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.plugin.broker.ask import ask_boots, ask_image, target_of
 from buildbot_bench.plugin.db.finding_rows import QuarantineRow
 from buildbot_bench.plugin.db.states import OPEN_PROBES, ProbeReason
 from buildbot_bench.plugin.farm import Farm, bench_builder, farm_of, profile_builder
 from buildbot_bench.plugin.farm.series import held_testbeds, testbed_of
-from buildbot_bench.plugin.queries.build_turns import build_turns, keep_build
 from buildbot_bench.plugin.queries.control_images import ControlState, control_state
+from buildbot_bench.plugin.queries.turns import build_turns, keep_build
 
 _LOG = Logger()
 

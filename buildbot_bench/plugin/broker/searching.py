@@ -16,8 +16,8 @@ from buildbot_bench.plugin.broker.ask import (
     places_of,
 )
 from buildbot_bench.plugin.broker.collect import why_fruitless
+from buildbot_bench.plugin.broker.incidents import ask_second_opinion
 from buildbot_bench.plugin.broker.news import News
-from buildbot_bench.plugin.broker.second_opinions import ask_second_opinion
 from buildbot_bench.plugin.db.finding_rows import Answers, SearchRow
 from buildbot_bench.plugin.db.rows import ProbeRow
 from buildbot_bench.plugin.db.states import (

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from buildbot_bench.api.states import ProbeState
+from buildbot_bench.core.json_model import shared
 from buildbot_bench.core.revision import Revision
-from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.core.variant import PREBUILT
 from buildbot_bench.plugin.db.columns import (
     AbTestId,

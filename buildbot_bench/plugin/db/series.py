@@ -14,7 +14,7 @@ from buildbot_bench.plugin.db.named_values import NamedValue, given, value_calle
 from buildbot_bench.plugin.db.quarantines import in_doubt, of_control
 from buildbot_bench.plugin.db.rows import SeriesName
 from buildbot_bench.plugin.db.schema import IMAGE, ITERATION, PROBE, SEARCH
-from buildbot_bench.plugin.db.sql import fetch_all, of_series, since_row
+from buildbot_bench.plugin.db.sql import MOST, fetch_all, of_series, since_row
 
 
 class PointRow(NamedTuple):
@@ -226,43 +226,31 @@ def measured_by(conn: sa.Connection, sha: str, repository: str) -> list[tuple[st
     return [(row.testbed, row.workload) for row in conn.execute(query)]
 
 
-def measured_before(
+def newest_positions(
     conn: sa.Connection,
     series: SeriesName,
-    span: tuple[int, int],
-    *,
     branch: str,
-    unit: str,
-    epoch: str,
-) -> int | None:
-    """The last position in [first, before) of a branch's commits with a value in unit and epoch."""
+    most: int,
+    *,
+    span: tuple[int, int] = (0, MOST),
+    like: tuple[str, str] | None = None,
+) -> list[int]:
+    """The last positions in [first, before) of a branch's commits that have a value, `most` of all.
+
+    The value is in the primary unit of its iteration, or `like` a unit and epoch.
+    """
     value = sa.select(ITERATION.c.id).where(
-        *_believed(series),
-        ITERATION.c.image_id == IMAGE.c.id,
-        ITERATION.c.value.is_not(None),
-        ITERATION.c.unit == unit,
-        ITERATION.c.epoch == epoch,
+        *_believed(series), ITERATION.c.image_id == IMAGE.c.id, ITERATION.c.value.is_not(None)
     )
+    if like is None:
+        value = value.where(ITERATION.c.is_primary)
+    else:
+        value = value.where(ITERATION.c.unit == like[0], ITERATION.c.epoch == like[1])
     query = sa.select(IMAGE.c.position).where(
         IMAGE.c.position >= span[0],
         IMAGE.c.position < span[1],
         images_of_history(line_of(conn, branch)),
         value.exists(),
-    )
-    found: int | None = conn.execute(query.order_by(IMAGE.c.position.desc()).limit(1)).scalar()
-    return found
-
-
-def newest_positions(conn: sa.Connection, series: SeriesName, branch: str, most: int) -> list[int]:
-    """The last positions of a branch's commits that have a value, so many at the most."""
-    value = sa.select(ITERATION.c.id).where(
-        *_believed(series),
-        ITERATION.c.image_id == IMAGE.c.id,
-        ITERATION.c.value.is_not(None),
-        ITERATION.c.is_primary,
-    )
-    query = sa.select(IMAGE.c.position).where(
-        IMAGE.c.position >= 0, images_of_history(line_of(conn, branch)), value.exists()
     )
     newest_first = query.group_by(IMAGE.c.position).order_by(IMAGE.c.position.desc())
     return list(conn.execute(newest_first.limit(most)).scalars())

@@ -160,7 +160,6 @@ class BenchStore(PooledStore):
     newest_positions = reading(series_queries.newest_positions)
     measured_series = reading(series_queries.measured_series)
     measured_by = reading(series_queries.measured_by)
-    measured_before = reading(series_queries.measured_before)
     points = reading(series_queries.points)
     points_of_builds = reading(series_queries.points_of_builds)
     export = reading(series_queries.export)

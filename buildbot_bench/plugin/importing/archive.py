@@ -21,10 +21,10 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from buildbot_bench.api.states import ProbeState
+from buildbot_bench.core.json_model import shared
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.sample import PPS, Metric
-from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.lab.pktgen import Unusable, parse_receiver
 from buildbot_bench.plugin.db.commits import add_commits
 from buildbot_bench.plugin.db.images import ensure_image

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.paths import PathFilter
 from buildbot_bench.core.revision import Particulars, Revision
+from buildbot_bench.core.triggers import PathFilter
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.render.mime import Envelope, Letter, parse_address, write_message
 from buildbot_bench.workflow.settings import Mail

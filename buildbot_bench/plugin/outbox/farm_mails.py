@@ -4,9 +4,9 @@ from pathlib import Path
 
 from buildbot_bench.api.states import ProbeState, SearchState
 from buildbot_bench.core.condition import SILENCE_S, Hang
-from buildbot_bench.core.cron import WEEK_S
-from buildbot_bench.core.health.model import Chart
+from buildbot_bench.core.health.chart import Chart
 from buildbot_bench.core.health.workload import BrokenWorkload
+from buildbot_bench.core.json_model import shared
 from buildbot_bench.core.report.farm_mails import (
     BrokenWorkloadReport,
     ControlRun,
@@ -16,7 +16,7 @@ from buildbot_bench.core.report.farm_mails import (
     TestbedWeek,
     WeeklyReport,
 )
-from buildbot_bench.core.shared_fields import shared
+from buildbot_bench.core.triggers import WEEK_S
 from buildbot_bench.plugin.db.finding_rows import QuarantineRow
 from buildbot_bench.plugin.db.states import ProbeReason, SearchKind
 from buildbot_bench.plugin.farm import Farm

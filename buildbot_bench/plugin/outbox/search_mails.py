@@ -7,7 +7,6 @@ from email import message_from_bytes, policy
 from twisted.logger import Logger
 
 from buildbot_bench.api.states import SearchState
-from buildbot_bench.core.cron import WEEK_S, last_weekly
 from buildbot_bench.core.errors import BenchError
 from buildbot_bench.core.evidence import comparable_samples
 from buildbot_bench.core.model.learn import learn
@@ -15,6 +14,7 @@ from buildbot_bench.core.report.model import Report
 from buildbot_bench.core.report.opinions import OpinionKind
 from buildbot_bench.core.report.words import failed_subject
 from buildbot_bench.core.sample import Sample
+from buildbot_bench.core.triggers import WEEK_S, last_weekly
 from buildbot_bench.plugin.db.finding_rows import ReportRow, SearchRow
 from buildbot_bench.plugin.db.states import ReportState, SearchReason
 from buildbot_bench.plugin.farm import Farm

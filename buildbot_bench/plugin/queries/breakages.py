@@ -16,9 +16,9 @@ from buildbot_bench.core.health.workload import (
 )
 from buildbot_bench.core.incident.breakage import bracket, broken_tip
 from buildbot_bench.core.incident.model import BreakageEvidence, BrokenTip, Trial, TrialOutcome
+from buildbot_bench.core.json_model import shared
 from buildbot_bench.core.legible import long_line
 from buildbot_bench.core.revision import RevisionRange
-from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.plugin.db.finding_rows import QuarantineRow, SearchRow
 from buildbot_bench.plugin.db.read_files import AttemptRow, BootRow

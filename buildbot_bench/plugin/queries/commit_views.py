@@ -11,7 +11,7 @@ from buildbot_bench.core.json_model import Json, to_json
 from buildbot_bench.core.links import Links
 from buildbot_bench.core.metric import BOOT, BUILD, SIZE
 from buildbot_bench.core.named_values import changed_values
-from buildbot_bench.core.report.predecessor import (
+from buildbot_bench.core.report.steps import (
     CommitContrast,
     against_predecessor,
     newest_measured,
@@ -113,13 +113,12 @@ async def contrast_of(
     last = newest_measured(new)
     if last is None:
         return None
-    alike = {"unit": last.metric.unit, "epoch": last.epoch}
-    before = await farm.store.measured_before(
-        series, (at - WINDOW_COMMITS, at), branch=branch, **alike
-    )
-    if before is None:
+    like = last.metric.unit, last.epoch
+    span = (at - WINDOW_COMMITS, at)
+    before = await farm.store.newest_positions(series, branch, 1, span=span, like=like)
+    if not before:
         return None
-    old = await samples(series, (before, before), history_of=branch, **alike)
+    old = await samples(series, (before[0],) * 2, unit=like[0], epoch=like[1], history_of=branch)
     confidence = farm.workflow.regression.confidence
     return await calculate(against_predecessor, old, new, confidence=confidence)
 

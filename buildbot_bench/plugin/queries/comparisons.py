@@ -15,10 +15,9 @@ from buildbot_bench.core.compare.model import (
 from buildbot_bench.core.compare.published import set_ups
 from buildbot_bench.core.compare.report import compose_comparison, outcome_of
 from buildbot_bench.core.compare.text import markdown, text
-from buildbot_bench.core.json_model import Json, to_json
+from buildbot_bench.core.json_model import Json, shared, to_json
 from buildbot_bench.core.legible import spelled_out
 from buildbot_bench.core.model.noise import Noise
-from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.core.sharing import WaitForBuild, WaitForDecision, what_it_waits_for
 from buildbot_bench.core.variant import parse_recipe
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow

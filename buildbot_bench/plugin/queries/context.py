@@ -6,7 +6,8 @@ from dataclasses import replace
 from buildbot_bench.core.evidence import comparable_samples
 from buildbot_bench.core.incident.confirmation import Standing
 from buildbot_bench.core.item import RANDOMISED_FACT
-from buildbot_bench.core.manifest import Manifest
+from buildbot_bench.core.json_model import shared
+from buildbot_bench.core.neutral import Manifest
 from buildbot_bench.core.report.context import (
     NOT_HEEDED,
     Context,
@@ -14,12 +15,12 @@ from buildbot_bench.core.report.context import (
     ImageRecord,
     SeriesSamples,
     one_layout,
+    replay_stages,
+    runners_up,
 )
 from buildbot_bench.core.report.model import ProbeRecord
-from buildbot_bench.core.report.stages import replay_stages, runners_up
 from buildbot_bench.core.sample import Sample
 from buildbot_bench.core.search import Answer
-from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.plugin.db.finding_rows import IncidentSeriesRow, SearchRow
 from buildbot_bench.plugin.db.rows import CommitRow, ImageRow, IterationRow
 from buildbot_bench.plugin.farm import Farm

@@ -7,8 +7,15 @@ from operator import attrgetter
 
 from buildbot_bench.api.states import ProbeState
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.health.chart import chart, learn_spread
-from buildbot_bench.core.health.model import Chart, ChartPolicy, Point, Round, Span
+from buildbot_bench.core.health.chart import (
+    Chart,
+    ChartPolicy,
+    Point,
+    Round,
+    Span,
+    chart,
+    learn_spread,
+)
 from buildbot_bench.core.json_model import Json
 from buildbot_bench.core.model.thresholds import lab_tolerance
 from buildbot_bench.core.sample import PPS, Metric

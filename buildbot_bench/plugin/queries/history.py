@@ -13,7 +13,7 @@ from buildbot_bench.api.answers import RevisionShown
 from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.evidence import comparable_samples
-from buildbot_bench.core.json_model import Json, to_json
+from buildbot_bench.core.json_model import Json, shared, to_json
 from buildbot_bench.core.judge.named import deviations
 from buildbot_bench.core.metric import BOOT
 from buildbot_bench.core.model.learn import learn
@@ -21,7 +21,6 @@ from buildbot_bench.core.model.noise import Noise
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.sample import PPS, Metric
 from buildbot_bench.core.search import Step
-from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.plugin.db.branches import is_on
 from buildbot_bench.plugin.db.finding_rows import MarkRow, SearchRow
 from buildbot_bench.plugin.db.rows import SeriesName

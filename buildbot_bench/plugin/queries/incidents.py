@@ -12,11 +12,11 @@ from buildbot_bench.core.incident.relation import (
     information_per_second,
     may_share_a_change,
 )
+from buildbot_bench.core.json_model import shared
 from buildbot_bench.core.judge.model import Direction
 from buildbot_bench.core.model.learn import learn
 from buildbot_bench.core.sample import Sample
 from buildbot_bench.core.search import Slope, Step
-from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.plugin.db.finding_rows import (
     IncidentSeriesRow,
     NewSearch,

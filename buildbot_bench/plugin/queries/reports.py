@@ -9,6 +9,7 @@ from twisted.logger import Logger
 from buildbot_bench.core.branches import name_in_repository
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.item import ItemUnderTest, item_of
+from buildbot_bench.core.json_model import shared
 from buildbot_bench.core.judge.model import Said
 from buildbot_bench.core.legible import long_line
 from buildbot_bench.core.report.compose import compose
@@ -20,7 +21,6 @@ from buildbot_bench.core.report.steps import stated_answer
 from buildbot_bench.core.run_times import RunTimes
 from buildbot_bench.core.sample import PPS, Metric
 from buildbot_bench.core.search import Answer
-from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.rows import ImageRow, IterationRow, ProbeRow
 from buildbot_bench.plugin.farm import Farm

@@ -5,11 +5,9 @@ from dataclasses import asdict
 from statistics import fmean
 
 from buildbot_bench.api.answers import ForecastShown, Nouns, SearchSummary, SuspectShown
-from buildbot_bench.core.json_model import Json, to_json
-from buildbot_bench.core.json_reader import from_json
+from buildbot_bench.core.json_model import Json, from_json, shared, to_json
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.search import Evidence, Suspect, suspects
-from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.rows import ProbeRow
 from buildbot_bench.plugin.db.states import OPEN_PROBES, UNBUILT, SearchKind

@@ -22,10 +22,16 @@ from buildbot_bench.plugin.db.probes import ClaimRow
 from buildbot_bench.plugin.db.states import ImageState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import LONG_S, calculate, known
-from buildbot_bench.plugin.queries.build_turns import BuildTurns, build_turns
 from buildbot_bench.plugin.queries.evidence import SearchInputs, gather, item_on
 from buildbot_bench.plugin.queries.history import revision_shown
-from buildbot_bench.plugin.queries.turns import LabTurns, WorkerQueue, has_used_up, lab_turns
+from buildbot_bench.plugin.queries.turns import (
+    BuildTurns,
+    LabTurns,
+    WorkerQueue,
+    build_turns,
+    has_used_up,
+    lab_turns,
+)
 
 
 async def expected(search: NewSearch, inputs: SearchInputs) -> Json:

@@ -14,9 +14,8 @@ from buildbot_bench.core.compare.variants import (
 )
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.item import ItemUnderTest
-from buildbot_bench.core.json_model import Json
+from buildbot_bench.core.json_model import Json, shared
 from buildbot_bench.core.legible import quoted
-from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.core.sharing import PersonPriority
 from buildbot_bench.core.variant import parse_recipe
 from buildbot_bench.plugin.broker.ask import ask_image

@@ -6,8 +6,8 @@ from twisted.logger import Logger
 
 from buildbot_bench.api.requests import ComparisonQuestion
 from buildbot_bench.core.branches import branch_in, repository_of
-from buildbot_bench.core.cron import parse_cron
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.triggers import parse_cron
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.requests.comparison_requests import ComparisonRequests
 from buildbot_bench.workflow.repositories import Schedule

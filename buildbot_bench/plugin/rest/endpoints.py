@@ -19,7 +19,7 @@ from buildbot.www.rest import JSONRPC_CODES, BadJsonRpc2, RestRootResource, V2Ro
 from twisted.web.http import SERVICE_UNAVAILABLE
 
 from buildbot_bench.core.errors import BenchError, InfraError, NotYetError, UsageError
-from buildbot_bench.core.json_reader import MissingKeyError, UnreadableError, from_json
+from buildbot_bench.core.json_model import MissingKeyError, UnreadableError, from_json
 from buildbot_bench.core.legible import one_line, quoted
 from buildbot_bench.core.limits import LISTED_ROWS
 from buildbot_bench.core.sharing import PersonPriority

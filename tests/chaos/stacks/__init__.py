@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from buildbot_bench.demo.processes import Child
+from buildbot_bench.demo.watching import Child
 
 _PATHS = (str(Path(__file__).with_name("at_start")), os.environ.get("PYTHONPATH", ""))
 SHOWN = {"PYTHONPATH": os.pathsep.join(filter(None, _PATHS))}

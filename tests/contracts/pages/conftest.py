@@ -7,7 +7,7 @@ import pytest
 import sqlalchemy as sa
 from twisted.web.server import Request
 
-from buildbot_bench.core.cron import WEEK_S
+from buildbot_bench.core.triggers import WEEK_S
 from buildbot_bench.plugin.db.sql import take_write_lock, upgrade
 from buildbot_bench.plugin.farm import Farm
 from tests.contracts.pages.named import places

@@ -10,10 +10,10 @@ from email import message_from_bytes, policy
 import pytest
 
 from buildbot_bench.api.answers import SearchShown
-from buildbot_bench.core.cron import WEEK_S
 from buildbot_bench.core.figures import percent, size
-from buildbot_bench.core.json_reader import from_json
+from buildbot_bench.core.json_model import from_json
 from buildbot_bench.core.search import Answer, Step
+from buildbot_bench.core.triggers import WEEK_S
 from buildbot_bench.plugin.broker.scheduler import Cycle
 from buildbot_bench.plugin.broker.searching import Stating
 from buildbot_bench.plugin.outbox.search_mails import write_digest

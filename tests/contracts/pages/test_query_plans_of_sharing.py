@@ -7,8 +7,7 @@ a repository that went.
 from buildbot_bench.plugin.broker.removed import RemovedTestbeds
 from buildbot_bench.plugin.db.watch import marks
 from buildbot_bench.plugin.queries.breakages import troubles_of_workloads
-from buildbot_bench.plugin.queries.build_turns import build_turns
-from buildbot_bench.plugin.queries.turns import lab_turns
+from buildbot_bench.plugin.queries.turns import build_turns, lab_turns
 from tests.contracts.pages.plans import full_scans, recorded
 
 REPOSITORIES = ("", "fork")

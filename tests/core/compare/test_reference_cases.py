@@ -22,8 +22,8 @@ from buildbot_bench.core.compare.schedule import next_block
 from buildbot_bench.core.compare.text import text
 from buildbot_bench.core.sample import PPS
 from buildbot_bench.lab.driver import Blast
-from buildbot_bench.lab.dut import Dut
-from buildbot_bench.lab.testbeds import choose, load_testbeds, make_driver
+from buildbot_bench.lab.runner import Dut
+from buildbot_bench.lab.tables import choose, load_testbeds, make_driver
 from tests.fakes.compared import comparison_of
 
 TESTBEDS = Path(__file__).parents[3] / "workers" / "lab" / "testbeds.toml"

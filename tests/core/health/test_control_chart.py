@@ -9,8 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.health.chart import chart, has_recovered, learn_spread
-from buildbot_bench.core.health.model import ChartPolicy, Round, RoundSpread, Signal, Span
+from buildbot_bench.core.health.chart import (
+    ChartPolicy,
+    Round,
+    RoundSpread,
+    Signal,
+    Span,
+    chart,
+    has_recovered,
+    learn_spread,
+)
 
 KNOWN = RoundSpread(boot=0.004, between=0.002, df=1e6)
 USUAL = ChartPolicy()

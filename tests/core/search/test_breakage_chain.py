@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from buildbot_bench.core.search import Evidence, SearchPolicy
-from buildbot_bench.core.search.breakage import BreakageChain, learn_breakage
-from buildbot_bench.core.search.search_range import build_range
+from buildbot_bench.core.search.search_range import BreakageChain, build_range, learn_breakage
 
 
 def chain(n: int, tried: dict[int, bool]) -> BreakageChain:

@@ -5,10 +5,10 @@ import re
 import pytest
 
 from buildbot_bench.core.search import Evidence, SearchPolicy
-from buildbot_bench.core.search.exhausted import why_exhausted
 from buildbot_bench.core.search.inference import infer
-from buildbot_bench.core.search.readings import read
+from buildbot_bench.core.search.noise_model import read
 from buildbot_bench.core.search.search_range import build_range
+from buildbot_bench.core.search.structure import why_exhausted
 from tests.core.search.simulated_lab import Lab
 
 

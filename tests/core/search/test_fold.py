@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from buildbot_bench.core.search import Evidence, Measurement, SearchPolicy
-from buildbot_bench.core.search.fold import Fold, fold
+from buildbot_bench.core.search.inference import Fold, fold
 from buildbot_bench.core.search.noise_average import average_noise_models
-from buildbot_bench.core.search.readings import Readings, read
+from buildbot_bench.core.search.noise_model import Readings, read
 from buildbot_bench.core.search.search_range import build_range
 
 NOISE = 0.005

@@ -8,8 +8,8 @@ from benchmarks.worlds.ranges import single
 from benchmarks.worlds.runs import searched
 from buildbot_bench.core.search import Answer, Evidence, Measurement, SearchPolicy, suspects
 from buildbot_bench.core.search.inference import infer
+from buildbot_bench.core.search.noise_model import read
 from buildbot_bench.core.search.races import Race, find_race
-from buildbot_bench.core.search.readings import read
 from buildbot_bench.core.search.search_range import build_range
 from tests.core.search.simulated_lab import COSTS
 

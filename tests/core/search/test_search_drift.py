@@ -13,10 +13,9 @@ from simulated_lab import Lab, search
 from buildbot_bench.core.search import Evidence, Measurement, SearchPolicy
 from buildbot_bench.core.search.drift import Drift, LevelPrior, follow, partitions
 from buildbot_bench.core.search.noise_average import average_noise_models
-from buildbot_bench.core.search.noise_model import SearchNoise
+from buildbot_bench.core.search.noise_model import Readings, SearchNoise, read
 from buildbot_bench.core.search.partition import Partition, StepPrior, clustering_of
 from buildbot_bench.core.search.posterior import Posterior
-from buildbot_bench.core.search.readings import Readings, read
 from buildbot_bench.core.search.search_range import build_range
 
 NOISE, SD, PRIOR_SD = 0.005, 0.01, 0.02

@@ -9,16 +9,15 @@ from hypothesis import strategies as st
 
 from buildbot_bench.core.model import constants
 from buildbot_bench.core.search import Evidence, Measurement, SearchPolicy
-from buildbot_bench.core.search.climb import NEGLIGIBLE, Climber
 from buildbot_bench.core.search.densities import Rows
-from buildbot_bench.core.search.far_images import reach
 from buildbot_bench.core.search.levels import level_grid, together
 from buildbot_bench.core.search.likelihood import SharedTerms
-from buildbot_bench.core.search.noise_model import SearchNoise, ladders
+from buildbot_bench.core.search.noise_average import NEGLIGIBLE, Climber
+from buildbot_bench.core.search.noise_model import Readings, SearchNoise, ladders, read
 from buildbot_bench.core.search.partition import StepPrior, clustering_of
 from buildbot_bench.core.search.posterior import PriorModel
-from buildbot_bench.core.search.readings import Readings, read
 from buildbot_bench.core.search.search_range import build_range
+from buildbot_bench.core.search.two_speeds import reach
 
 POLICY = SearchPolicy(sigma_run=0.005, sigma_build=0.0)
 

@@ -14,11 +14,15 @@ from buildbot_bench.core.model import constants
 from buildbot_bench.core.search import Evidence, Measurement, SearchPolicy
 from buildbot_bench.core.search.information import mixture_information
 from buildbot_bench.core.search.levels import level_grid
-from buildbot_bench.core.search.noise_model import SearchNoise
-from buildbot_bench.core.search.partition import StepPrior, clustering_of, partition_posteriors
-from buildbot_bench.core.search.readings import Readings, read
+from buildbot_bench.core.search.noise_model import Readings, SearchNoise, read
+from buildbot_bench.core.search.partition import (
+    Normal,
+    StepPrior,
+    clustering_of,
+    partition_posteriors,
+    segment_evidence,
+)
 from buildbot_bench.core.search.search_range import build_range
-from buildbot_bench.core.search.segments import Normal, segment_evidence
 
 
 def readings(rows: list[tuple[int, int, float]]) -> Readings:

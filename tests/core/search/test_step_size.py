@@ -7,10 +7,9 @@ from hypothesis import strategies as st
 
 from buildbot_bench.core.search import Evidence, Measurement, SearchPolicy
 from buildbot_bench.core.search.inference import AveragedPosterior, infer
-from buildbot_bench.core.search.own_levels import own_levels
-from buildbot_bench.core.search.readings import read
+from buildbot_bench.core.search.noise_model import read
 from buildbot_bench.core.search.search_range import build_range
-from buildbot_bench.core.search.step_size import step_size
+from buildbot_bench.core.search.slopes import own_levels, step_size
 
 N, STEP, NOISE = 256, -0.05, 0.005
 PLACES = (0, 0, 0, 64, 96, 112, 120, 124, 126, 127, 127, 127, 128, 128, 128, 130, 160, 192) + 3 * (

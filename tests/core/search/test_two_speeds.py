@@ -13,8 +13,7 @@ from benchmarks.worlds.runs import searched
 from buildbot_bench.core.model import constants
 from buildbot_bench.core.search import Evidence, Measure, Measurement, SearchPolicy, plan
 from buildbot_bench.core.search.inference import infer
-from buildbot_bench.core.search.noise_model import Hypothesis, SearchNoise
-from buildbot_bench.core.search.readings import read
+from buildbot_bench.core.search.noise_model import Hypothesis, SearchNoise, read
 from buildbot_bench.core.search.search_range import build_range
 from buildbot_bench.core.search.two_speeds import of_two_speeds, without_speeds
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from buildbot_bench.core.wire import Event, Failed, Finished, Measured
 from buildbot_bench.lab.drivers.ssh import SshDriver
-from buildbot_bench.lab.dut import Dut as Life
 from buildbot_bench.lab.files import sha256
 from buildbot_bench.lab.hardware.flows import PktgenTraffic
 from buildbot_bench.lab.hardware.settings import (
@@ -21,6 +20,7 @@ from buildbot_bench.lab.hardware.settings import (
 )
 from buildbot_bench.lab.power import CommandPower
 from buildbot_bench.lab.runner import Budget, Request, measure
+from buildbot_bench.lab.runner import Dut as Life
 from tests.fakes.lab_host.dut import Dut
 from tests.fakes.lab_host.machines import Host, Network
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from buildbot_bench.demo.processes import answers
+from buildbot_bench.demo.watching import answers
 from tests.ports import free_port
 from tests.running import ran
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.lab.box.fitting import fit_rate
-from buildbot_bench.lab.testbeds import load_testbeds
+from buildbot_bench.lab.box.cli import fit_rate
+from buildbot_bench.lab.tables import load_testbeds
 from tests.fakes.lab_host.bench import MachineLab
 
 

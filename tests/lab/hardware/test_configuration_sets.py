@@ -9,10 +9,9 @@ import pytest
 
 from buildbot_bench.core.errors import InfraError, UsageError
 from buildbot_bench.lab.files import sha256
-from buildbot_bench.lab.hardware.config_set import Ledger, LyingSet
-from buildbot_bench.lab.hardware.configuring import Configurator
+from buildbot_bench.lab.hardware.config_set import Configurator, Ledger, LyingSet
+from buildbot_bench.lab.hardware.remote import Switchboard
 from buildbot_bench.lab.hardware.settings import ReferenceSettings, WorkloadSettings
-from buildbot_bench.lab.hardware.switchboard import Switchboard
 from tests.fakes.lab_host.machines import Host
 
 PING = (("ping", "-c", "2", "198.19.0.203"),)

@@ -9,7 +9,7 @@ from buildbot_bench.lab.drivers.ssh import SshDriver
 from buildbot_bench.lab.hardware.gaps import gaps
 from buildbot_bench.lab.hardware.settings import SshSettings
 from buildbot_bench.lab.power import CommandPower, IpmiPower
-from buildbot_bench.lab.testbeds import load_testbeds, make_driver
+from buildbot_bench.lab.tables import load_testbeds, make_driver
 
 EXAMPLE = Path(__file__).parents[3] / "workers" / "lab" / "apu2.toml"
 

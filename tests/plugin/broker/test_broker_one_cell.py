@@ -6,7 +6,7 @@ import pytest
 
 from buildbot_bench.api.requests import SearchQuestion
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.shared_fields import shared
+from buildbot_bench.core.json_model import shared
 from buildbot_bench.plugin.broker.alarms import Recoveries, search_of
 from buildbot_bench.plugin.broker.searching import Searching
 from buildbot_bench.plugin.db.finding_rows import RaisedAlarm, SeriesRange

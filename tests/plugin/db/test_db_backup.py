@@ -23,8 +23,8 @@ from buildbot_bench.core.errors import BenchError, InfraError, UsageError
 from buildbot_bench.demo.backup import make_backup, restore
 from buildbot_bench.demo.command import main
 from buildbot_bench.demo.on_disk import BackupManifest
-from buildbot_bench.demo.processes import Child
 from buildbot_bench.demo.verifying import verify
+from buildbot_bench.demo.watching import Child
 from buildbot_bench.plugin.db.sql import take_write_lock, upgrade
 from buildbot_bench.plugin.operations.copies import copy_database, must_be_empty
 from tests.databases import DATABASES, new_database, sqlite_engine

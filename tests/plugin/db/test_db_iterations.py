@@ -1,5 +1,6 @@
 """Iterations: each kept the moment it ends, and only once."""
 
+import functools
 import math
 from random import Random
 
@@ -62,6 +63,12 @@ async def test_the_newest_positions_are_those_of_commits_with_a_value(store, an_
     assert await store.newest_positions(("apu", "forwarding"), "main", 9) == [8, 7]
     assert await store.newest_positions(("apu", "forwarding"), "main", 1) == [8]
     assert await store.newest_positions(("apu", "pf-statefull"), "main", 9) == []
+    last = functools.partial(store.newest_positions, ("apu", "forwarding"), "main", 1)
+    assert await last(span=(7, 8)) == [7]
+    assert await last(span=(0, 7)) == []
+    epoch = await store.newest_epoch("apu")
+    assert await last(like=("pps", epoch)) == [8]
+    assert await last(like=("pps", "another")) == await last(like=("s", epoch)) == []
 
 
 async def test_a_series_that_gave_a_value_is_known_for_ever(store, a_probe):

@@ -5,8 +5,8 @@ from functools import partial
 
 import pytest
 
+from buildbot_bench.core.json_model import shared
 from buildbot_bench.core.search import Answer, OddImage, Slope, SlopePart
-from buildbot_bench.core.shared_fields import shared
 from buildbot_bench.plugin.db.finding_rows import NewJudgement, ReportRow, VerdictGrounds
 from buildbot_bench.plugin.db.schema import REPORT
 from tests.fakes.database import rows_of, sha

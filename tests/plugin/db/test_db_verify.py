@@ -20,7 +20,7 @@ from buildbot_bench.core.named_values import pack_names
 from buildbot_bench.core.neutral import digest_of_files
 from buildbot_bench.demo.command import main
 from buildbot_bench.demo.verifying import verify
-from buildbot_bench.lab.locks import take_lock
+from buildbot_bench.lab.files import take_lock
 from buildbot_bench.plugin.db import schema
 from buildbot_bench.plugin.db.columns import JsonText
 from buildbot_bench.plugin.db.finding_rows import Recovery

@@ -4,8 +4,8 @@ from email import message_from_bytes, policy
 
 import pytest
 
-from buildbot_bench.core.cron import DAY_S, WEEK_S
 from buildbot_bench.core.search import Answer, Step
+from buildbot_bench.core.triggers import DAY_S, WEEK_S
 from buildbot_bench.plugin.db.finding_rows import ReportRow
 from buildbot_bench.plugin.db.schema import REPORT
 from buildbot_bench.plugin.db.states import ReportState

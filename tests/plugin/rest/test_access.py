@@ -23,7 +23,7 @@ from twisted.web.test.requesthelper import DummyRequest
 from buildbot_bench.api.requests import ComparisonQuestion
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.plugin.requests.comparison_requests import ComparisonRequests
-from buildbot_bench.plugin.rest import comparisons, searches, views
+from buildbot_bench.plugin.rest import searches, views
 from buildbot_bench.plugin.rest.access import (
     APPROVE,
     MOST_PAUSE_S,
@@ -192,7 +192,7 @@ async def test_who_may_do_what_by_the_readmes_example(path, action):
 
 
 async def test_no_action_of_a_resource_of_ours_is_missing_in_the_table():
-    for resources in (comparisons, searches, views):
+    for resources in (searches, views):
         source = inspect.getsource(resources)
         acted = re.findall(
             r'case (".*?"):|action != "(\w+)"|^ +"(\w+)": lambda', source, re.MULTILINE

@@ -19,7 +19,7 @@ from buildbot_bench.plugin.db.finding_rows import VerdictGrounds
 from buildbot_bench.plugin.pages.application import BenchPages
 from buildbot_bench.plugin.requests.comparison_requests import ComparisonRequests
 from buildbot_bench.plugin.requests.marks import MarkRequests
-from buildbot_bench.plugin.rest import comparisons, searches, views
+from buildbot_bench.plugin.rest import searches, views
 from buildbot_bench.plugin.service import register_resources
 from tests.fakes.past import boots
 from tests.fakes.removed import WAYS
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.both_databases
 DROP = Step(old=5, new=6, effect=-0.2, low=-0.21, high=-0.19, probability=0.999)
 FOUND = Answer(steps=(DROP,), reproduced=True, unresolved=(), reason="each step is located")
 FOLDED = "main;ip_input 700\ncpu_idle 200\n"
-MODULES = (searches, views, comparisons)
+MODULES = (searches, views)
 # The rows of `lived` by what a path's parts are called.
 PARTS = {
     "s:testbed": "apu",

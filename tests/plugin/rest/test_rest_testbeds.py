@@ -12,7 +12,7 @@ from buildbot.www.rest import BadJsonRpc2
 
 from buildbot_bench.plugin.pages.metrics import metrics
 from buildbot_bench.plugin.queries.overview import lab
-from buildbot_bench.plugin.rest import comparisons
+from buildbot_bench.plugin.rest import searches
 from buildbot_bench.plugin.rest.endpoints import register
 from tests.fakes.control import WITH_CONTROL, control_rounds
 
@@ -38,7 +38,7 @@ async def shown_of(farm, name: str = "apu"):
 async def endpoint(master, path: str):
     buildbots = connector.DataConnector()
     await buildbots.setServiceParent(MasterService())
-    register(SimpleNamespace(data=buildbots), comparisons.Testbed)
+    register(SimpleNamespace(data=buildbots), searches.Testbed)
     found, kwargs = buildbots.getEndpoint(tuple(path.split("/")))
     found.master = master
     return found, kwargs

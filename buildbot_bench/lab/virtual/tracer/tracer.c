@@ -34,10 +34,10 @@ uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *);
 void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *, executed_t,
     enum qemu_plugin_cb_flags, void *);
 
-/* API, the version of QEMU's interface, and SLOTS, how many counts there are, come from plugin.py. */
+/* API, the version of QEMU's interface, and SLOTS, how many counts there are, come from trace.py. */
 EXPORT int qemu_plugin_version = API;
 
-struct shared { /* plugin.py reads and writes this */
+struct shared { /* trace.py reads and writes this */
 	uint32_t on;
 	uint32_t used; /* slots */
 	uint32_t overflow; /* whether there were too few of them */
