@@ -4,7 +4,7 @@
 branches, one of them of a second repository: 1000 commits on 100 series with 10 open searches, and
 ten times as much of each. On both it runs cycles of the broker: one that meets nothing new, one a
 boot that ended, one a commit that came, and those that judge a run of a thousand named values. The
-tables are SQLite's, asked in threads as Buildbot does; the master is a stand-in.
+tables are SQLite's, asked through Buildbot's own pool as a farm sets it; the master is a stand-in.
 """
 
 import json
@@ -19,14 +19,15 @@ from contextlib import suppress
 from pathlib import Path
 from statistics import median
 from types import SimpleNamespace
-from typing import Any, TypeVar
+from typing import Any
 
 import sqlalchemy as sa
+from buildbot.db import enginestrategy
 from buildbot.db.model import Model
+from buildbot.db.pool import DBThreadPool
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred
 from twisted.internet.task import LoopingCall, deferLater, react
-from twisted.internet.threads import deferToThread
 
 from benchmarks.many_labs import Size, make_repositories, workflow
 from benchmarks.many_rows import NAMED, VALUES, fill
@@ -35,6 +36,7 @@ from buildbot_bench.api.states import ProbeState
 from buildbot_bench.core.named_values import pack, unpack
 from buildbot_bench.plugin.broker.scheduler import RECONCILE_S, Cycle
 from buildbot_bench.plugin.broker.verdicts import unjudged
+from buildbot_bench.plugin.configurator import BenchConfigurator
 from buildbot_bench.plugin.db.rows import NewCommit
 from buildbot_bench.plugin.db.schema import ITERATION
 from buildbot_bench.plugin.db.sql import take_write_lock, upgrade
@@ -49,15 +51,21 @@ SIZES = (
     Size(commits=1000, searches=10, ended=100),
     Size(commits=10_000, searches=100, ended=1000),
 )
-GOALS = {"idle_ms": 100.0, "longest_ms": 150.0, "memory_mib": 400.0}
+GOALS = {
+    "idle_ms": 100.0,
+    "after_1000_values_ms": 150.0,
+    "longest_ms": 150.0,
+    "memory_mib": 400.0,
+}
 IDLE_CYCLES = 7
+# With named values: in some of them a value is suspected by chance, and boots are asked for.
+RUNS = 7
 # The plan of a search takes less, but on a busy machine.
 PLAN_S = 3.0
 MOST_PLANNING = 20
 BEAT_S = 0.01
 
 Figures = dict[str, float]
-T = TypeVar("T")
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -108,31 +116,36 @@ def _make(home: Path, size: Size) -> None:
 
 
 def _engine(home: Path) -> sa.Engine:
-    return sa.create_engine(f"sqlite:///{home}/state.sqlite", poolclass=sa.NullPool)
+    """Buildbot's, which keeps its connection: the configurator of a farm has it do so."""
+    config: dict[str, Any] = {"db": {"db_url": f"sqlite:///{home}/state.sqlite"}}
+    BenchConfigurator(load(home / "bench.yml"), secrets=home / "secrets").configure(config)
+    engine: sa.Engine = enginestrategy.create_engine(
+        config["db"]["db_url"], basedir=str(home), **config["db"]["engine_kwargs"]
+    )
+    return engine
 
 
-class ThreadPool:
-    """Runs each query in a thread, with a connection of its own, as Buildbot's pool does."""
+class CountingPool(DBThreadPool):
+    """Buildbot's pool of threads; `queries` counts what it was asked."""
 
-    def __init__(self, engine: sa.Engine) -> None:
-        self.engine = engine
-        self.queries = 0
+    queries = 0
 
-    async def do(self, function: Callable[[sa.Connection], T]) -> T:
-        """What the function gives."""
-
-        def run() -> T:
-            with self.engine.connect() as connection:
-                return function(connection)
-
+    def do(self, *asked: Any, **named: Any) -> Deferred[Any]:
+        """Count a query, and ask it in a thread."""
         self.queries += 1
-        found: T = await deferToThread(run)
-        return found
+        return super().do(*asked, **named)
 
 
 async def _measure(home: Path) -> Figures:
-    pool = ThreadPool(_engine(home))
-    farm = farm_in(home, home / "bench.yml", pool)
+    pool = CountingPool(_engine(home), reactor)
+    pool.start()
+    try:
+        return await _cycles(farm_in(home, home / "bench.yml", pool), pool)
+    finally:
+        await pool.stop()
+
+
+async def _cycles(farm: Farm, pool: CountingPool) -> Figures:
     await farm.mirroring.refresh()
     cycle = Cycle(farm=farm, scheduler=farm.master)
 
@@ -153,13 +166,17 @@ async def _measure(home: Path) -> Figures:
     await _push(farm)
     after_commit = await timed()
     await _settle(farm, timed)
-    await _judge_values(farm)
-    after_values = await timed()
+    calm, doubtful = [], []
+    for nth in range(RUNS):
+        await _judge_values(farm, before=2 * nth)
+        suspected = await _suspected(farm)
+        took = await timed()
+        (calm if await _suspected(farm) == suspected else doubtful).append(took)
     await _judge_values(farm, before=1, slower=1.1)
     calculated = sum(map(_seconds, _calculators()))
     after_changed = await timed()
     calculated = sum(map(_seconds, _calculators())) - calculated
-    if len(await farm.store.judgements(JudgementState.SUSPICION)) < VALUES:
+    if await _suspected(farm) < VALUES:
         raise RuntimeError("the named values were not judged")
     return {
         "first_ms": first,
@@ -167,12 +184,18 @@ async def _measure(home: Path) -> Figures:
         "idle_queries": queries,
         "after_a_boot_ms": after_boot,
         "after_a_commit_ms": after_commit,
-        "after_1000_values_ms": after_values,
+        "after_1000_values_ms": median(calm),
+        "after_a_doubt_ms": max(doubtful, default=0.0),
         "after_1000_changed_ms": after_changed,
         "calculated_ms": 1000 * calculated,
         "longest_ms": max(longest),
         "memory_mib": (_most_kib(os.getpid()) + sum(map(_most_kib, _calculators()))) / 1024,
     }
+
+
+async def _suspected(farm: Farm) -> int:
+    """How many series and named values are suspected."""
+    return len(await farm.store.judgements(JudgementState.SUSPICION))
 
 
 async def _settle(farm: Farm, cycle: Callable[[], Awaitable[float]]) -> None:
@@ -221,7 +244,7 @@ def _calculators() -> Iterator[int]:
                 yield int(name.split()[0])
 
 
-def farm_in(home: Path, file: Path, pool: ThreadPool) -> Farm:
+def farm_in(home: Path, file: Path, pool: CountingPool) -> Farm:
     """A farm on tables that are there; Buildbot's master is a stand-in."""
     master: Any = FakeMaster(basedir=home, pool=pool)
     with pool.engine.connect() as connection:

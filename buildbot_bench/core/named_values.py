@@ -6,6 +6,7 @@ import json
 import math
 import struct
 import sys
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -154,6 +155,12 @@ def pack(values: Sequence[float]) -> bytes:
     return struct.pack(f"<{len(values)}d", *values)
 
 
-def unpack(body: bytes) -> tuple[float, ...]:
-    """Return the values that `pack` wrote, or some in a row of them."""
-    return struct.unpack(f"<{len(body) // WIDTH}d", body)
+def unpack(body: bytes) -> Sequence[float]:
+    """Return the values that `pack` wrote, or some in a row of them, as numpy and pickle like it.
+
+    A tuple would be an object a value: of a run's thousand values a judge looks at most at once.
+    """
+    values = array("d", body)
+    if sys.byteorder == "big":
+        values.byteswap()
+    return values

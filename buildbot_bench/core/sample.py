@@ -23,7 +23,8 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+# Without slots, both: with them Python code pickles them, which takes five times as long.
+@dataclass(frozen=True, kw_only=True)
 class Iteration:
     """One boot and one blast, ended at `at_s` (epoch): a value in the metric's unit or why none."""
 
@@ -32,7 +33,7 @@ class Iteration:
     failure: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Sample:
     """All iterations of one metric for one image of one variant on one testbed and workload.
 

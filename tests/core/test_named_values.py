@@ -46,9 +46,9 @@ def test_what_goes_over_the_wire_and_into_a_row_comes_back(named):
     _, body = pack_names(named)
     assert unpack_names(body) == tuple(named)
     packed = pack(list(named.values()))
-    assert repr(unpack(packed)) == repr(tuple(named.values()))
+    assert repr(tuple(unpack(packed))) == repr(tuple(named.values()))
     for place, value in enumerate(named.values()):
-        assert repr(unpack(packed[8 * place :][:8])) == repr((value,))
+        assert repr(tuple(unpack(packed[8 * place :][:8]))) == repr((value,))
 
 
 @pytest.mark.parametrize(

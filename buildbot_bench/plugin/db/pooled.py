@@ -113,7 +113,8 @@ def _with_tables(conn: sa.Connection, thd: Callable[[sa.Connection], T]) -> tupl
     def note(_conn: object, _cursor: object, _text: str, _given: object, *others: Any) -> None:
         nonlocal read
         context, _many = others
-        found = tables_read(getattr(context, "invoked_statement", None))
+        # SQLAlchemy compiles statements that differ in their values alone once.
+        found = tables_read(getattr(context.compiled, "statement", None))
         ours = found is not None and all(table.metadata is METADATA for table in found)
         if read is not None:
             read = read | {table.name for table in found or ()} if ours else None

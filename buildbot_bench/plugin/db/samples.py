@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import sqlalchemy as sa
@@ -250,12 +249,14 @@ def _samples(
         return _named_samples(conn, query, named, series)
     is_meant = ITERATION.c.is_primary if unit is None else ITERATION.c.unit.in_([unit, ""])
     rows = conn.execute(query.where(is_meant)).all()
-    units = _units(rows, unit)
-    groups: dict[tuple[int, str, str], list[sa.Row[Any]]] = {}
-    for row in rows:
-        groups.setdefault((row.id, row.epoch, row.unit or units[row.id]), []).append(row)
+    units = {} if all(row.unit for row in rows) else _units(rows, unit)
+    groups: dict[tuple[int, str, str], tuple[sa.Row[Any], list[Iteration]]] = {}
+    for row in rows:  # unpacked: to ask a row for its columns by name takes longer than all else
+        number, *_, epoch, own, value, at_s, failure = row
+        its = groups.setdefault((number, epoch, own or units[number]), (row, []))[1]
+        its.append(Iteration(value=value, at_s=at_s, failure=failure))
     metrics = {name: metric_of(conn, series, name) for name in {key[-1] for key in groups}}
-    return [_sample(metrics[key[-1]], group, series) for key, group in groups.items()]
+    return [_sample(metrics[key[-1]], *group, series) for key, group in groups.items()]
 
 
 def runs_of_values(
@@ -287,9 +288,11 @@ def _named_samples(
     for row in rows:
         groups.setdefault((row.id, row.epoch), []).append(row)
     return [
-        replace(
-            _sample(named.metric, group, series),
-            iterations=tuple(Iteration(**given(row, named), at_s=row.at_s) for row in group),
+        _sample(
+            named.metric,
+            group[0],
+            [Iteration(**given(row, named), at_s=row.at_s) for row in group],
+            series,
         )
         for group in groups.values()
     ]
@@ -302,8 +305,9 @@ def _units(rows: Sequence[sa.Row[Any]], asked: str | None) -> dict[int, str]:
     return {row.id: usual for row in rows} | {row.id: row.unit for row in reversed(counted)}
 
 
-def _sample(metric: Metric, rows: Sequence[sa.Row[Any]], series: SeriesName) -> Sample:
-    first = rows[0]
+def _sample(
+    metric: Metric, first: sa.Row[Any], iterations: Sequence[Iteration], series: SeriesName
+) -> Sample:
     return Sample(
         label=first.label,
         position=first.position,
@@ -312,9 +316,7 @@ def _sample(metric: Metric, rows: Sequence[sa.Row[Any]], series: SeriesName) -> 
         workload=series[1],
         epoch=first.epoch,
         metric=metric,
-        iterations=tuple(
-            Iteration(value=row.value, at_s=row.at_s, failure=row.failure) for row in rows
-        ),
+        iterations=tuple(iterations),
     )
 
 

@@ -145,11 +145,11 @@ def _points_of(
         .where(images_of_history(line_of(conn, branch)))
         .order_by(IMAGE.c.position, ITERATION.c.at_s)
     )
-    rows = ((row, given(row, named)["value"]) for row in conn.execute(query))
-    for position, there in groupby(rows, key=lambda one: one[0].position):
+    rows = (row for row in conn.execute(query) if row.packed)
+    for position, there in groupby(rows, key=lambda row: row.position):
         epochs: dict[str, list[tuple[sa.Row[Any], float]]] = {}
-        for row, value in there:
-            if value is not None:
+        for row in there:
+            if (value := given(row, named)["value"]) is not None:
                 epochs.setdefault(row.epoch, []).append((row, value))
         for epoch, boots in epochs.items():
             values, (last, _) = [value for _, value in boots], boots[-1]

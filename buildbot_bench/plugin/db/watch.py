@@ -3,6 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple, Self
 
 import sqlalchemy as sa
@@ -133,6 +134,7 @@ _CALL = re.compile(r"(\w+)\s*\(")
 _QUERY = re.compile(r"\b(select|from|join|table|with|values|current_\w+)\b", re.IGNORECASE)
 
 
+@lru_cache(maxsize=500)  # as many as SQLAlchemy keeps
 def tables_read(statement: object) -> frozenset[sa.Table] | None:
     """The tables of a SELECT, wherever in it they stand; None when there may be others."""
     if not isinstance(statement, Select | CompoundSelect):
