@@ -1,10 +1,12 @@
 """`make test-freebsd`: its rows on a tree in miniature, as a user with a real one runs them."""
 
 import subprocess
+import tomllib
 
 import pytest
 
 from benchmarks.freebsd import __main__ as command
+from benchmarks.freebsd.box import limits
 from benchmarks.freebsd.table import Figure
 from tests.build.builder import needs_lld
 from tests.fakes.freebsd_tree import make_tree
@@ -70,3 +72,9 @@ def test_a_figure_that_is_not_met_fails_and_others_add_rows(tmp_path, capsys):
     words = [str(source), f"--scratch={tmp_path / 'scratch'}", "--rows=boot"]
     assert command.main(words, {"boot": lambda _: iter([figure])}) == 1
     assert "FAIL boot" in capsys.readouterr().out
+
+
+def test_a_box_on_a_busy_host_waits_longer_for_a_good_kernel():
+    quiet, busy = (tomllib.loads(limits(up_s))["testbeds"]["box"]["limits"] for up_s in (28, 117))
+    assert quiet == {"reboot_s": 180, "ready_s": 90}
+    assert busy == {"reboot_s": 468, "ready_s": 234}

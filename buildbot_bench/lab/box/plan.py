@@ -182,6 +182,9 @@ UseDNS no
 UsePAM no
 Subsystem sftp /usr/libexec/sftp-server
 """
+# netmap(4) keeps its buffers once pkt-gen ran: 163,840 of 2 KiB leave a machine of 512 MiB too
+# little for sshd(8). Two ports have eight rings of 1,024. Source: sys/dev/netmap/netmap_mem2.c.
+_SYSCTL_CONF = "dev.netmap.buf_num=16384\n"
 _TTYS = 'console none unknown off secure\nttyu0 "/usr/libexec/getty std.115200" vt100 on secure\n'
 _RC_CONF = """\
 # One disk serves all machines of the box: the serial number says which one this is.
@@ -215,6 +218,7 @@ def box_files(
         "etc/fstab": _FSTAB,
         "etc/rc.conf": _RC_CONF.format(roles=roles),
         "etc/ssh/sshd_config": _SSHD,
+        "etc/sysctl.conf": _SYSCTL_CONF,
         "etc/ttys": _TTYS,
         **{f"etc/pam.d/{name}": _PERMIT for name in ("login", "other")},
         "etc/hosts": "127.0.0.1 localhost\n::1 localhost\n",
