@@ -42,7 +42,7 @@ def working_tree(git: Git) -> str:
             index = Path(room) / "index"
             kept = git.bytes("rev-parse", "--path-format=absolute", "--git-path", "index")
             if (own := Path(os.fsdecode(kept.rstrip(b"\n")))).is_file():
-                shutil.copy(own, index)
+                shutil.copy2(own, index)  # by its time git knows which files it has to read
             more = {"GIT_INDEX_FILE": str(index)}
             git.bytes("add", "--all", place=top, more=more)
             tree = git.bytes("write-tree", place=top, more=more).decode().strip()

@@ -1,5 +1,6 @@
 """What nobody committed yet is a revision, and the user's files and index stay as they are."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -55,6 +56,19 @@ def test_the_same_files_are_the_same_commit_and_none_changed_is_head(project: Pa
     assert working_tree(around) != first
     between = Revisions(git=around).between("HEAD", ".")
     assert [one.subject for one in between.revisions] == ["First", "What is not committed yet"]
+
+
+def test_a_file_that_changed_in_the_moment_of_the_index_is_read(project: Path) -> None:
+    """Of the same size and time as what git knows: by the index's own time git sees that."""
+    git(project, "config", "core.trustctime", "false")
+    file, moment = project / "changed", 1_700_000_000_000_000_000
+    os.utime(file, ns=(moment, moment))
+    git(project, "update-index", "--refresh")
+    file.write_text("CHANGED\n")
+    for one in (file, project / ".git" / "index"):
+        os.utime(one, ns=(moment, moment))
+    sha = working_tree(Git.around(project))
+    assert git(project, "show", f"{sha}:changed") == "CHANGED"
 
 
 def test_a_conflict_and_a_bare_repository_are_refused(project: Path, tmp_path: Path) -> None:
