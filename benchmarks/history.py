@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from benchmarks.freebsd_sized import COMMITS, make_freebsd_sized
@@ -88,7 +89,7 @@ def _start(mirror: Path) -> Figures:
     history = MirrorHistory(mirror, "file:///nowhere")
     figures = {"index_s": _timed(history.index)}
     for name in ("r311848", "n245062"):
-        figures[f"{name}_s"] = _timed(lambda name=name: history.resolve(name))
+        figures[f"{name}_s"] = _timed(partial(history.resolve, name))
     old, new = history.resolve("n243000"), history.resolve("n244600")
     figures["range_s"] = _timed(lambda: history.range(old, new))
     if (history.resolve("r311848").svn, history.resolve("n245062").position) != (311848, 245062):

@@ -142,7 +142,7 @@ def prove(case: Case, lab: Remembering, culprit: int) -> Standing:
         found = confirmation(culprit - 1, culprit, evidence, case.policy)
         if isinstance(found, Confirmation):
             return found.standing
-        for one in found.boots:
+        for one in found:
             for _ in range(one.iterations):
                 lab.measure(one.position, one.image)
 

@@ -30,15 +30,17 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import LoopingCall, deferLater, react
 
 from benchmarks.many_labs import Size, make_repositories, workflow
-from benchmarks.many_rows import NAMED, VALUES, fill
+from benchmarks.many_rows import VALUES, fill
 from benchmarks.progress import keep
 from buildbot_bench.api.states import ProbeState
+from buildbot_bench.core.errors import InfraError
 from buildbot_bench.core.named_values import pack, unpack
 from buildbot_bench.plugin.broker.scheduler import RECONCILE_S, Cycle
 from buildbot_bench.plugin.broker.verdicts import unjudged
 from buildbot_bench.plugin.configurator import BenchConfigurator
 from buildbot_bench.plugin.db.rows import NewCommit
 from buildbot_bench.plugin.db.schema import ITERATION
+from buildbot_bench.plugin.db.schema import VALUES as NAMED
 from buildbot_bench.plugin.db.sql import take_write_lock, upgrade
 from buildbot_bench.plugin.db.states import JudgementState
 from buildbot_bench.plugin.farm import SERVICE_NAME, Farm
@@ -166,7 +168,8 @@ async def _cycles(farm: Farm, pool: CountingPool) -> Figures:
     await _push(farm)
     after_commit = await timed()
     await _settle(farm, timed)
-    calm, doubtful = [], []
+    calm: list[float] = []
+    doubtful: list[float] = []
     for nth in range(RUNS):
         await _judge_values(farm, before=2 * nth)
         suspected = await _suspected(farm)
@@ -283,6 +286,8 @@ async def _judge_values(farm: Farm, *, before: int = 0, slower: float = 1.0) -> 
     series = all_series(farm.workflow.bench_jobs)[0]
     tip = (await farm.store.newest_commits(["main"]))["main"]
     image = await farm.store.image_at("main", tip.position - 1 - before)
+    if image is None:
+        raise InfraError("a boot that was stored has no image")
     blank = await unjudged(farm, image, "main", image.position - 1, series=series.name, unit="pps")
     row = await farm.store.ensure_judgement(blank, now=farm.now())
     await farm.store.change(row, rounds=1, state=JudgementState.NOTHING)

@@ -167,7 +167,7 @@ def _commit(one: Commit) -> Row:
 
 def _artefact(one: Commit, past: Past) -> Row | None:
     digest, size = past.kernel(one.number)
-    return size and {"digest": digest, "size": size, "stored_at": one.at_s}
+    return {"digest": digest, "size": size, "stored_at": one.at_s} if size else None
 
 
 def _image(one: Commit, past: Past) -> Row:
@@ -346,8 +346,14 @@ def _middle(number: int, past: Past) -> Commit:
 
 
 def _found(effect: float) -> Answer:
-    sides = {"old": CULPRIT - 1, "new": CULPRIT}
-    step = Step(**sides, effect=effect, low=effect - 0.01, high=effect + 0.01, probability=0.995)
+    step = Step(
+        old=CULPRIT - 1,
+        new=CULPRIT,
+        effect=effect,
+        low=effect - 0.01,
+        high=effect + 0.01,
+        probability=0.995,
+    )
     return Answer(steps=(step,), reproduced=True, unresolved=(), reason="located")
 
 

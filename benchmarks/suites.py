@@ -83,7 +83,7 @@ class Suite:
 
     def __init__(self, world: SuiteWorld, rng: np.random.Generator) -> None:
         self._world, self._rng = world, rng
-        self._noise = np.exp(rng.uniform(*np.log(_NOISES), VALUES))
+        self._noise = np.exp(rng.uniform(math.log(_NOISES[0]), math.log(_NOISES[1]), VALUES))
         self._luck: dict[tuple[int, int], Floats] = {}
         self._mood = rng.normal()
         self.runs: tuple[list[tuple[int, Floats]], list[tuple[int, Floats]]] = ([], [])
@@ -166,7 +166,7 @@ def _looked(
 
 def _run(suite: Suite, known: Sequence[VariantPlan], wanted: Sequence[VariantPlan]) -> None:
     """What is wanted and not yet run, the sides in turn."""
-    for image in wanted[0].boots | wanted[1].boots:
+    for image in {**wanted[0].boots, **wanted[1].boots}:
         times = max(
             after.boots.get(image, 0) - before.boots.get(image, 0)
             for before, after in zip(known, wanted, strict=True)

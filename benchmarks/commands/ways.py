@@ -4,6 +4,7 @@ Each way measures the ends itself, and these runs count.
 """
 
 import json
+import math
 import os
 import shlex
 import signal
@@ -215,4 +216,4 @@ def noise(repository: PlantedRepository, runs: int = 12) -> float:
     """The spread of single runs of the old end, as a share of their mean."""
     values = [speed(repository.program(0)) for _ in range(runs)]
     mean = fmean(values)
-    return (sum((value - mean) ** 2 for value in values) / (runs - 1)) ** 0.5 / mean
+    return math.sqrt(sum((value - mean) ** 2 for value in values) / (runs - 1)) / mean

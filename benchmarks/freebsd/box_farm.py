@@ -132,4 +132,5 @@ def _building_s(made: MadeFarm, since: float) -> float:
     )
     answer = httpx.get(f"{url}/{number}/builds?started_at__ge={int(since)}", **ASKED)
     builds = answer.raise_for_status().json()["builds"]
-    return sum(one["complete_at"] - one["started_at"] for one in builds if one["complete_at"])
+    done = [one for one in builds if one["complete_at"]]
+    return float(sum(one["complete_at"] - one["started_at"] for one in done))
