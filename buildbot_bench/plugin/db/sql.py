@@ -192,7 +192,7 @@ VERSION_TABLE = "bench_alembic_version"
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
 _DIALECTS = ("sqlite", "postgresql")
-# 29 revisions were numbered before the first one was named by its shape.
+# Until 1.0, revisions were numbered, and then named by the tables' shape, which 1.0 itself kept.
 _UNRELEASED = re.compile(r"00[0-2][0-9]$|first_")
 
 

@@ -18,7 +18,7 @@ from buildbot_bench.plugin.db.watch import watched
 from tests.databases import COUNTS
 from tests.fakes.database import DirectPool
 from tests.fakes.second_revision import second_revision
-from tests.stored_tables import ANEW, STORED, restore
+from tests.stored_tables import CHANGED, STORED, restore
 
 MASTERS = 3
 
@@ -138,7 +138,7 @@ async def test_what_a_release_stored_outlives_the_next_revision(file, empty, tmp
     await store.upgrade()
     with empty.connect() as conn:
         context = MigrationContext.configure(conn, opts={"version_table": VERSION_TABLE})
-        assert compare_metadata(context, METADATA) == [], ANEW
+        assert compare_metadata(context, METADATA) == [], CHANGED
     before = everything(empty)
     assert [name for name, rows in before.items() if not rows] == []
     with second_revision(tmp_path / "versions"):
