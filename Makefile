@@ -110,7 +110,8 @@ $(VENV)/ready: pyproject.toml constraints.txt
 	@$(PYTHON) -c "import ssl" 2>/dev/null || { \
 	    echo "$(PYTHON) has no ssl module, by which pip fetches; say PYTHON=/usr/bin/python3" >&2; exit 1; }
 	@echo "Setting up $(VENV); this takes a minute or two."
-	$(PYTHON) -m venv $(VENV)
+	@# Another Python over one that works would mix two: it goes on as it is.
+	@$(BIN)/python -c "import ssl" 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
 	    --constraint constraints.txt --editable '.[test]'
 	@touch $(VENV)/ready
