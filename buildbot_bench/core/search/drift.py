@@ -9,10 +9,10 @@ so partitions are weighed one by one: those with at most two uncertain steps.
 """
 
 from dataclasses import dataclass, replace
-from math import hypot
+from math import hypot, log, pi
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_factor, cho_solve, cho_solve_banded, cholesky_banded
 
 from buildbot_bench.core.model import constants
 from buildbot_bench.core.search.levels import EndsClaim
@@ -31,6 +31,7 @@ _SPELLS = 1 / 4
 _FIRST_STEPS = 12
 _NEGLIGIBLE = 1e-7  # a posterior weight; chosen: far below any error that a policy may ask for
 _TINY = 1e-300  # so that no weight of 0 divides
+_AT_ONCE = 1e-6  # of the drift's time: values at one time, to which no drift is told apart
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -100,17 +101,19 @@ class Drifting:
 def follow(readings: Readings, drift_of: Drift, inliers: BoolArray) -> Drifting:
     """Integrate the drift out of the values; those that are not `inliers` (N,) are outliers."""
     noise, sd = drift_of.noise, drift_of.sd
-    values, at_s = readings.values[inliers], readings.at_s[inliers]
-    image = np.repeat(np.arange(len(readings.image)), readings.boots_of_image)[inliers]
-    drift = sd**2 * np.exp(-np.abs(at_s[:, None] - at_s) / drift_of.time_s)
-    layout = noise.build**2 * (image[:, None] == image)
-    factor = cho_factor(drift + layout + noise.run**2 * np.eye(len(values)), lower=True)
+    in_turn = np.flatnonzero(inliers)
+    in_turn = in_turn[np.argsort(readings.at_s[in_turn], kind="stable")]
+    values = readings.values[in_turn]
+    apart = np.maximum(np.diff(readings.at_s[in_turn]) / drift_of.time_s, _AT_ONCE)
+    image = np.repeat(np.arange(len(readings.image)), readings.boots_of_image)[in_turn]
+    layout = noise.build * (image[:, None] == np.unique(image))
     of_kernel = (
-        readings.place_of_value[inliers][:, None] == np.arange(len(readings.kernels))
+        readings.place_of_value[in_turn][:, None] == np.arange(len(readings.kernels))
     ) * 1.0
-    now = drift[:, np.argmax(at_s)]
-    weighted = cho_solve(factor, np.column_stack([of_kernel, values, now]))
-    spread = 2 * np.log(np.diag(factor[0])).sum() + len(values) * np.log(2 * np.pi)
+    now = sd**2 * np.exp(-np.append(np.cumsum(apart[::-1])[::-1], 0.0))
+    told = np.column_stack([of_kernel, values, now])
+    weighted, log_determinant = _weigh_values(apart, sd, noise.run, layout, told)
+    spread = log_determinant + len(values) * log(2 * pi)
     outliers = np.log(constants.OUTLIER_SHARE / constants.OUTLIER_SPAN) * np.count_nonzero(~inliers)
     return Drifting(
         precision=_summed(_summed(of_kernel.T @ weighted[:, :-2]).T),
@@ -124,6 +127,33 @@ def follow(readings: Readings, drift_of: Drift, inliers: BoolArray) -> Drifting:
         now_pull=_summed(of_kernel.T @ weighted[:, -1]),
         now_variance=max(sd**2 - float(now @ weighted[:, -1]), 0.0),
     )
+
+
+def _weigh_values(
+    apart: FloatArray, sd: float, run: float, layout: FloatArray, told: FloatArray
+) -> tuple[FloatArray, float]:
+    """C⁻¹ `told` (N, M), and ln |C|, for values with the covariance C = D + run² I + L Lᵀ.
+
+    D is that of the drift at times that are `apart` (N - 1,), in units of its own; L is `layout`
+    (N, images). The drift is a Markov process, so that D⁻¹ has three diagonals and all takes as
+    long as there are values; the images come in by Woodbury's identity (Rasmussen & Williams, A.3).
+    """
+    alike, fresh = np.exp(-apart), -np.expm1(-2 * apart)
+    ratio = (run / sd) ** 2
+    banded = np.ones((2, len(told)))  # of I + run² D⁻¹: its diagonal, and the one below
+    banded[0] += ratio
+    banded[0, 1:] += ratio * alike**2 / fresh
+    banded[0, :-1] += ratio * alike**2 / fresh
+    banded[1, :-1] = -ratio * alike / fresh
+    factor = cholesky_banded(banded, lower=True, check_finite=False)
+    many = np.column_stack([layout, told])
+    drifting = (many - cho_solve_banded((factor, True), many, check_finite=False)) / run**2
+    log_determinant = 2 * np.log(factor[0]).sum() + len(told) * log(sd**2) + np.log(fresh).sum()
+    of_layout, weighted = np.split(drifting, [layout.shape[1]], axis=1)
+    images = cho_factor(np.eye(layout.shape[1]) + layout.T @ of_layout, lower=True)
+    weighted = weighted - of_layout @ cho_solve(images, layout.T @ weighted)
+    log_determinant += 2 * np.log(np.diag(images[0])).sum()
+    return weighted, float(log_determinant)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -177,8 +177,6 @@ _MORE_FAR = 1.3
 _FEW_VALUES = 25
 _MISFIT = 2.2  # deviations
 _MISFIT_SHARE = 0.07  # of the values; of a normal's 2.8 % lie as far off
-# With more values than this a drift averages out, and the cube of their number would be waited for.
-_DRIFT_VALUES = 400
 
 
 def average_noise_models(
@@ -288,7 +286,7 @@ def _given_share(
     found += Climber(prior_model=unclaimed, readings=readings).all(
         [one for one in speeds if scores.get(replace(one.noise, far=0.0), never) >= never]
     )
-    drifts = np.ptp(readings.at_s) > 0 and len(readings.values) <= _DRIFT_VALUES
+    drifts = bool(np.ptp(readings.at_s) > 0)
     if before is not None:
         drifts = any(one.score >= before.top - _NEVER for one in before.drifting)
     drifting = _drifting(prior_model, readings, best) if drifts else ()

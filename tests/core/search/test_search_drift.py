@@ -84,6 +84,38 @@ def test_a_drift_is_seen_in_values_that_follow_the_time_and_not_in_noise():
         assert least <= drifting <= most
 
 
+@given(st.integers(0, 2**32), st.integers(1, 25), st.sampled_from([0.0, 0.002, 0.02]))
+def test_values_in_turn_weigh_as_their_joint_normal_density(seed, count, build):
+    """Values of several images at times apart, some of them at once, against the dense matrix."""
+    rng = np.random.default_rng(seed)
+    rows = tuple(
+        Measurement(
+            position=int(rng.integers(0, 4)),
+            image=int(rng.integers(0, 2)),
+            value=float(np.exp(rng.normal(0, 0.01))),
+            at_s=float(rng.choice([0.0, 1.0, 600.0, 3600.0 * rng.integers(0, 40)])),
+        )
+        for _ in range(count)
+    )
+    seen = read(build_range(4, Evidence(), POLICY), rows)
+    lab = replace(drift(NOISE), noise=SearchNoise(run=NOISE, build=build))
+    told = follow(seen, lab, np.ones(count, dtype=bool))
+    image = np.repeat(np.arange(len(seen.image)), seen.boots_of_image)
+    apart_s = np.abs(seen.at_s[:, None] - seen.at_s)
+    drifting = SD**2 * np.exp(-apart_s / lab.time_s)
+    covariance = drifting + build**2 * (image[:, None] == image) + NOISE**2 * np.eye(count)
+    of_kernel = (seen.place_of_value[:, None] == np.arange(len(seen.kernels))) * 1.0
+    weighted = np.linalg.solve(covariance, np.column_stack([of_kernel, seen.values]))
+    precision = np.diff(np.diff(told.precision, axis=0), axis=1)
+    close = {"rel": 1e-3, "abs": 1e-3 * np.abs(precision).max()}
+    assert precision == pytest.approx(of_kernel.T @ weighted[:, :-1], **close)
+    at_zero = multivariate_normal.logpdf(seen.values, np.zeros(count), covariance)
+    assert told.log_at_zero == pytest.approx(at_zero + count * np.log(0.97), abs=1e-2)
+    last = np.argmax(seen.at_s)
+    now = drifting[:, last] @ np.linalg.solve(covariance, seen.values)
+    assert told.now == pytest.approx(now, abs=1e-5)
+
+
 def test_an_outlier_does_not_bend_the_drift():
     places = [0, 40, 10, 20, 30, 40, 0, 10, 20, 30]
     odd = np.arange(10) == 4
@@ -176,7 +208,7 @@ def views_of_runs(values: np.ndarray, *, spells: bool = True) -> tuple[Posterior
     return average_noise_models(seen, edges, 90, replace(POLICY, spells=spells))
 
 
-@pytest.mark.parametrize(("share", "least", "most"), [(0.0, 0.0, 0.4), (0.8, 0.9, 1.0)])
+@pytest.mark.parametrize(("share", "least", "most"), [(0.0, 0.0, 0.4), (0.8, 0.9, 1.0 + 1e-9)])
 def test_spells_are_seen_where_neighbours_in_time_are_alike(share, least, most):
     found = [
         sum(view.weight for view in views_of_runs(in_spells(share, 8, seed)) if view.drift)
