@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from statistics import median
 
 from buildbot_bench.core.evidence import (
@@ -170,8 +171,10 @@ def _samples(
     """The runs of each image and epoch; positions are those of the history."""
     found: dict[tuple[int, str], list[Iteration]] = {}
     steps: dict[tuple[int, str], float] = {}
+    at_s = -inf
     for one in runs:
-        run = Iteration(value=one.value, at_s=one.at_s, failure=one.failure)
+        at_s = max(one.at_s, at_s + one.duration_s)  # a clock that is set back turns no order round
+        run = Iteration(value=one.value, at_s=at_s, failure=one.failure)
         found.setdefault((one.image_id, one.epoch), []).append(run)
         if one.times:
             steps[one.image_id, one.epoch] = one.times.step

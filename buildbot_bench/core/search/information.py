@@ -134,7 +134,8 @@ def best(
         worth += one.weight * np.array(
             [_information(posterior, search_range, one, p) for p in probes]
         )
-    worth /= sum(v.weight for v in models)
+    # Information is none at the least; what is rounded may be less.
+    worth = np.maximum(worth / sum(v.weight for v in models), 0.0)
     rate = worth * [p.success / max(p.cost_s, 1e-9) for p in probes]
     if not len(rate):
         return None

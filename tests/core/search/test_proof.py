@@ -236,3 +236,31 @@ def test_a_step_that_lacks_boots_is_told_from_a_proved_one():
     full, _ = search(Lab(n=4, steps={2: -0.25}), policy)
     assert [(s.new, s.probability > 0.99, s.proved) for s in short.steps] == [(2, True, False)]
     assert [(s.new, s.probability > 0.99, s.proved) for s in full.steps] == [(2, True, True)]
+
+
+SHARED = SearchPolicy(sigma_run=0.02, sigma_build=0.0, layout=False, images=False, spells=True)
+
+
+@pytest.mark.parametrize(("later", "found"), [(-0.4, [(0, 1)]), (0.0, [])])
+def test_runs_of_one_side_in_a_spell_show_no_step_until_both_had_their_turns(later, found):
+    """Eight runs of one side in a row are fast: its level, or nothing else was at work just then.
+
+    `later` is what its runs are off by from then on.
+    """
+    rng = np.random.default_rng(8)
+    taken, asked = [], []
+
+    def run(position: int, level: float) -> None:
+        value = float(np.exp(level + rng.normal(0, 0.02)))
+        taken.append(Measurement(position=position, value=value, at_s=0.1 * len(taken)))
+
+    for position, level in [(0, 0.0), (1, 0.0), *[(0, 0.0)] * 8, *[(1, -0.4)] * 8]:
+        run(position, later if len(taken) == 1 else level)
+    while isinstance(
+        wanted := plan(1, Evidence(measurements=tuple(taken)), COSTS, SHARED), Measure
+    ):
+        asked.append(wanted.position)
+        run(wanted.position, later if wanted.position else 0.0)
+    assert [(one.old, one.new) for one in wanted.steps] == found
+    assert asked[:4] == [0, 1, 0, 1]
+    assert len(asked) < 60
