@@ -5,18 +5,17 @@ import time
 from collections.abc import Callable, Sequence
 
 from buildbot_bench.archives.prebuilt import PrebuiltSource, which_are_there
-from buildbot_bench.cli.ci import outcome_of, tell_ci
 from buildbot_bench.cli.console import ExitStatus, answer, say
 from buildbot_bench.cli.live import search_view
 from buildbot_bench.cli.local_arguments import LocalOptions, LocalTask
-from buildbot_bench.cli.local_page import check_page, write_page
 from buildbot_bench.cli.local_view import LocalView, search_expected
 from buildbot_bench.cli.local_workflow import task_of
+from buildbot_bench.cli.outcomes import check_page, outcome_of, tell_ci, write_page
 from buildbot_bench.core.errors import BenchError, UsageError
 from buildbot_bench.core.json_model import to_json
 from buildbot_bench.core.legible import one_line, several_lines, shorten
-from buildbot_bench.core.report.kin import commits_to_ask, with_kin
 from buildbot_bench.core.report.model import Report, ReportKind
+from buildbot_bench.core.report.related import commits_to_ask, with_kin
 from buildbot_bench.core.report.words import count, named
 from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.core.search.model import SearchPolicy
@@ -25,15 +24,21 @@ from buildbot_bench.lab.command.settings import NAME_ONE
 from buildbot_bench.local.bench import Bench
 from buildbot_bench.local.bisecting import SearchCourse
 from buildbot_bench.local.builds import Repository, Workshop, opened
-from buildbot_bench.local.campaign import Campaign, LocalSearch, Watcher, earlier_than, take_over
+from buildbot_bench.local.campaign import (
+    Campaign,
+    CommandMeasurer,
+    LocalSearch,
+    Watcher,
+    earlier_than,
+    take_over,
+)
 from buildbot_bench.local.git import Git
-from buildbot_bench.local.measuring import CommandMeasurer
 from buildbot_bench.local.merges import Merges
 from buildbot_bench.local.recipe import BuildRecipe
 from buildbot_bench.local.reports import SearchIntoMerges, command_line
 from buildbot_bench.local.revisions import Revisions
 from buildbot_bench.render.html import report_markdown
-from buildbot_bench.render.text import report_text, with_sections
+from buildbot_bench.render.message import report_text, with_sections
 
 _STATUS = {
     ReportKind.CULPRIT: ExitStatus.ANSWERED,

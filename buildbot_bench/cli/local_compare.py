@@ -3,7 +3,7 @@
 import os
 from shlex import quote
 
-from buildbot_bench.cli.ci import CiOutcome, tell_ci
+from buildbot_bench.cli.against_itself import itself_text
 from buildbot_bench.cli.console import ExitStatus, answer, say
 from buildbot_bench.cli.farm_jobs import comparison_csv
 from buildbot_bench.cli.live import comparison_view
@@ -15,10 +15,9 @@ from buildbot_bench.cli.local_bisect import (
     told_in_lines,
     workshop_of,
 )
-from buildbot_bench.cli.local_itself import itself_text
-from buildbot_bench.cli.local_page import check_page, write_page
 from buildbot_bench.cli.local_view import comparison_expected
 from buildbot_bench.cli.local_workflow import task_of
+from buildbot_bench.cli.outcomes import CiOutcome, check_page, tell_ci, write_page
 from buildbot_bench.core.compare.model import ComparisonReport, Verdict
 from buildbot_bench.core.compare.schedule import MAX_VARIANTS, BootLimits
 from buildbot_bench.core.compare.suite import changed
@@ -33,9 +32,9 @@ from buildbot_bench.lab.command.settings import NAME_ONE
 from buildbot_bench.local.against_itself import MOST_OF_ITSELF, measure_itself
 from buildbot_bench.local.bench import Bench
 from buildbot_bench.local.builds import opened
+from buildbot_bench.local.campaign import CommandMeasurer
 from buildbot_bench.local.comparing import Compare, Compared, LocalComparison
 from buildbot_bench.local.git import Git
-from buildbot_bench.local.measuring import CommandMeasurer
 from buildbot_bench.local.revisions import WORKING_TREE, Revisions
 
 NAME = "bench-compare"

@@ -30,8 +30,7 @@ from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.report.words import count, duration
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.local.bench import EPOCH, Bench
-from buildbot_bench.local.campaign import Watcher
-from buildbot_bench.local.measuring import coarse_value
+from buildbot_bench.local.campaign import Watcher, coarse_value
 from buildbot_bench.local.reports import CONFIDENCE, machine
 from buildbot_bench.local.store import StoredBuild, StoredRun
 

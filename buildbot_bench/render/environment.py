@@ -14,8 +14,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoes
 
 from buildbot_bench.core import figures
 from buildbot_bench.core.report import farm_mails, opinions, why_words, words
+from buildbot_bench.installed import shipped
 from buildbot_bench.render import layout
-from buildbot_bench.shipped import shipped
 
 PAGE = "plugins/bench/glossary.html"
 """Where the page lies beneath the master's address."""

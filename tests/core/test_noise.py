@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from buildbot_bench.core.model.learn import auto_iterations, learn
-from buildbot_bench.core.model.noise import ARCHIVE
-from buildbot_bench.core.model.spread import spread_of_boots
+from buildbot_bench.core.model.noise import ARCHIVE, spread_of_boots
 from buildbot_bench.core.sample import Iteration, Metric, NoiseClass, Sample
 
 INSTRUCTIONS = Metric(name="cost", unit="instructions/packet", noise=NoiseClass.EXACT)

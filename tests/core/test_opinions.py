@@ -2,7 +2,7 @@
 
 import pytest
 
-from buildbot_bench.core.report.harmless import harmless
+from buildbot_bench.core.report.compose import harmless
 from buildbot_bench.core.report.opinions import Opinion, TrackRecord, said, so_far
 
 

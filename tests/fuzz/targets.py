@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from buildbot_bench.api.answers import ComparisonShown, ForecastShown, ProbeShown, SearchShown
-from buildbot_bench.archives.contents import contents
+from buildbot_bench.archives.contents import contents, neutral_digest, parse_manifest
 from buildbot_bench.cli.bisect import parse_bisect
 from buildbot_bench.cli.compare import parse_compare
 from buildbot_bench.cli.farm_jobs import understood
@@ -21,7 +21,6 @@ from buildbot_bench.core import elf
 from buildbot_bench.core.build_log import BuildLog
 from buildbot_bench.core.elf import linker_hints
 from buildbot_bench.core.legible import long_line, one_line, several_lines, spelled_out
-from buildbot_bench.core.neutral import neutral_digest, parse_manifest
 from buildbot_bench.core.patch import read_diff
 from buildbot_bench.core.profile.formats import parse_folded, parse_pmc_graph
 from buildbot_bench.core.read_files import parse_read_files

@@ -12,7 +12,7 @@ from buildbot_bench.local.bisecting import Bisection
 from buildbot_bench.local.git import Git
 from buildbot_bench.local.reports import report_of
 from buildbot_bench.local.revisions import Revisions
-from buildbot_bench.render.text import report_text
+from buildbot_bench.render.message import report_text
 from tests.fakes.local_bench import ReadMeasurer, SilentWatcher
 from tests.local.conftest import COMMITS, SLOWER_FROM
 

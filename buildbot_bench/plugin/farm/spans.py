@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
-from buildbot_bench.core.report.inside import Inside
+from buildbot_bench.core.report.related import Inside
 from buildbot_bench.core.revision import Revision, RevisionRange
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.core.variant import MergedCommit, Recipe

@@ -14,7 +14,7 @@ from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.evidence import comparable_samples
 from buildbot_bench.core.json_model import Json, shared, to_json
-from buildbot_bench.core.judge.named import deviations
+from buildbot_bench.core.judge.together import deviations
 from buildbot_bench.core.metric import BOOT
 from buildbot_bench.core.model.learn import learn
 from buildbot_bench.core.model.noise import Noise

@@ -14,7 +14,7 @@ from buildbot_bench.core.json_model import Json
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.metric import Metric
 from buildbot_bench.core.patch import check_patch
-from buildbot_bench.core.report.inside import expected_inside
+from buildbot_bench.core.report.related import expected_inside
 from buildbot_bench.core.revision import Revision, RevisionRange
 from buildbot_bench.core.variant import parse_tunable, parse_variant, tunables_text
 from buildbot_bench.history import Fit

@@ -1,12 +1,16 @@
-"""What a revision measured against itself shows, in words."""
+"""What a revision measured against itself shows, in words; a command for `bench-lab check --aa`."""
 
+import json
+import sys
 from collections.abc import Iterator
 from statistics import fmean
 
 from buildbot_bench.cli.wording import hours_text
 from buildbot_bench.core.figures import count, fine_percent, quantity, size, threshold
+from buildbot_bench.core.item import item_of
 from buildbot_bench.core.limits import MOST_IMAGES
-from buildbot_bench.local.against_itself import AgainstItself
+from buildbot_bench.lab.command.machine import NoiseCause
+from buildbot_bench.local.against_itself import AgainstItself, sensitivity
 
 _HOUR_S = 3600
 
@@ -67,3 +71,28 @@ def _causes(seen: AgainstItself) -> Iterator[str]:
     for cause in seen.causes:
         yield f"  {cause.what}"
         yield f"    {cause.remedy}"
+
+
+def main() -> None:
+    """Read the values as JSON from stdin, and print what they say."""
+    told = json.load(sys.stdin)
+    values = {place: tuple(own) for place, own in enumerate(told["values"])}
+    if (least := min(map(min, values.values()))) <= 0:
+        sys.exit(f"a measurement gave {least:g}, of which no change is a share")
+    seen = AgainstItself(
+        title=told["title"],
+        unit=told["unit"],
+        values=values,
+        seconds=fmean(told["seconds"]),
+        is_built=True,
+        alone="not known: name a further build of the same revision, linked in another order",
+        noun=item_of(told["facts"]).iteration,
+        found=sensitivity(values, is_built=True),
+        causes=tuple(NoiseCause(**cause) for cause in told["causes"]),
+        here=told["here"],
+    )
+    sys.stdout.write(itself_text(seen))
+
+
+if __name__ == "__main__":
+    main()
