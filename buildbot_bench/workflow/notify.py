@@ -20,7 +20,7 @@ from buildbot_bench import installed
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.workflow.fields import GITHUB_PATTERN, Model, Name, Site
-from buildbot_bench.workflow.relations import Problem, nearest, require
+from buildbot_bench.workflow.problems import Problem, nearest, require
 
 GitHubName = Annotated[str, StringConstraints(pattern=GITHUB_PATTERN)]
 

@@ -35,7 +35,7 @@ from buildbot_bench.workflow.fields import (
     Text,
     checked,
 )
-from buildbot_bench.workflow.relations import Problem
+from buildbot_bench.workflow.problems import Problem
 
 MOST_SCHEDULES = 50
 

@@ -11,8 +11,7 @@ from buildbot_bench.core.judge import together as judging
 from buildbot_bench.core.judge.decide import judge_by_history
 from buildbot_bench.core.judge.model import Alarm, JudgePolicy, Settled, Suspicion
 from buildbot_bench.core.judge.together import deviations, judge_named
-from buildbot_bench.core.metric import Metric
-from buildbot_bench.core.named_values import NamedRun, NamedRuns, changed_values
+from buildbot_bench.core.metric import Metric, NamedRun, NamedRuns, changed_values
 
 VALUES, COMMITS = 60, 30
 POLICY = JudgePolicy(series=3 * VALUES)

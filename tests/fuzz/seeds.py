@@ -7,7 +7,6 @@ from pathlib import Path
 
 from buildbot_bench.archives.contents import MANIFEST_NAME, Manifest, write_manifest
 from buildbot_bench.core.read_files import ReadFiles, pack_read_files
-from buildbot_bench.core.run_logs import join_logs, split_logs
 from buildbot_bench.core.wire import (
     Failed,
     FailureKind,
@@ -17,7 +16,9 @@ from buildbot_bench.core.wire import (
     Profiled,
     Started,
     format_event,
+    join_logs,
     pieces,
+    split_logs,
 )
 from tests.core.elf_files import CODE, DEBUG, NOTE, Part, elf
 from tests.readme import CHECKOUT

@@ -25,10 +25,9 @@ from buildbot_bench.core.patch import read_diff
 from buildbot_bench.core.profile.formats import parse_folded, parse_pmc_graph
 from buildbot_bench.core.read_files import parse_read_files
 from buildbot_bench.core.revision import parse_spec
-from buildbot_bench.core.run_logs import split_logs
 from buildbot_bench.core.triggers import parse_cron
 from buildbot_bench.core.variant import parse_recipe, parse_tunable, parse_variant
-from buildbot_bench.core.wire import Joiner, format_event, parse_event, parse_events
+from buildbot_bench.core.wire import Joiner, format_event, parse_event, parse_events, split_logs
 from buildbot_bench.history.fetching import parse_progress
 from buildbot_bench.history.objects import harmless
 from buildbot_bench.lab.drivers.lockstep import parse_turns

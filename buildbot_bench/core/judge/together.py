@@ -42,10 +42,10 @@ from buildbot_bench.core.judge.model import (
     Verdict,
 )
 from buildbot_bench.core.judge.segment import noise_by_marks
+from buildbot_bench.core.metric import NamedRun, NamedRuns
 from buildbot_bench.core.model import constants
 from buildbot_bench.core.model.noise import Noise
 from buildbot_bench.core.model.thresholds import change_in_logs
-from buildbot_bench.core.named_values import NamedRun, NamedRuns
 from buildbot_bench.core.sample import Iteration, Sample
 
 _FEW = 8  # images; of fewer the noise between neighbours is a guess, and all values are judged

@@ -9,8 +9,7 @@ from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.errors import BenchError, InfraError, UsageError
 from buildbot_bench.core.json_model import Json, to_json
 from buildbot_bench.core.links import Links
-from buildbot_bench.core.metric import BOOT, BUILD, SIZE
-from buildbot_bench.core.named_values import changed_values
+from buildbot_bench.core.metric import BOOT, BUILD, SIZE, changed_values
 from buildbot_bench.core.report.steps import (
     CommitContrast,
     against_predecessor,
