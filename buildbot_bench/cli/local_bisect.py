@@ -32,11 +32,11 @@ from buildbot_bench.local.campaign import (
     earlier_than,
     take_over,
 )
-from buildbot_bench.local.git import Git
 from buildbot_bench.local.merges import Merges
 from buildbot_bench.local.recipe import BuildRecipe
 from buildbot_bench.local.reports import SearchIntoMerges, command_line
 from buildbot_bench.local.revisions import Revisions
+from buildbot_bench.programs import Git
 from buildbot_bench.render.html import report_markdown
 from buildbot_bench.render.message import report_text, with_sections
 

@@ -34,8 +34,8 @@ from buildbot_bench.local.bench import Bench
 from buildbot_bench.local.builds import opened
 from buildbot_bench.local.campaign import CommandMeasurer
 from buildbot_bench.local.comparing import Compare, Compared, LocalComparison
-from buildbot_bench.local.git import Git
 from buildbot_bench.local.revisions import WORKING_TREE, Revisions
+from buildbot_bench.programs import Git
 
 NAME = "bench-compare"
 

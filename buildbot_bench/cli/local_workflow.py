@@ -11,8 +11,8 @@ from buildbot_bench.cli.local_arguments import LocalOptions, LocalTask, Workflow
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.lab.command.settings import CommandSettings, CommandWorkload
 from buildbot_bench.lab.tables import load_testbeds, nearest
-from buildbot_bench.local.git import Git, GitRefusedError
 from buildbot_bench.local.recipe import BuildStep
+from buildbot_bench.programs import Git, GitRefusedError
 
 if TYPE_CHECKING:
     from buildbot_bench.workflow.jobs import BuildJob, RunStep

@@ -12,9 +12,8 @@ from typing import Any
 from buildbot_bench.core.errors import BenchError, InfraError, UntestableRevision
 from buildbot_bench.core.evidence import MAX_FRUITLESS
 from buildbot_bench.core.legible import one_line, several_lines
-from buildbot_bench.core.metric import Metric
+from buildbot_bench.core.metric import Metric, RunTimes
 from buildbot_bench.core.revision import Revision
-from buildbot_bench.core.run_times import RunTimes
 from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.local.builds import Workshop, first_line
 from buildbot_bench.local.campaign import Campaign, LocalSearch, Measurer, Watcher

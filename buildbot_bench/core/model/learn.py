@@ -35,7 +35,7 @@ import numpy as np
 from scipy.special import chdtri
 
 from buildbot_bench.core.figures import size, threshold
-from buildbot_bench.core.metric import Metric, NoiseClass
+from buildbot_bench.core.metric import Metric, NoiseClass, is_coarse
 from buildbot_bench.core.model import constants
 from buildbot_bench.core.model.image_luck import ImageLuck, PlacedImage, learn_luck
 from buildbot_bench.core.model.noise import (
@@ -52,7 +52,6 @@ from buildbot_bench.core.model.noise import (
     counted,
     run_spread,
 )
-from buildbot_bench.core.run_times import is_coarse
 from buildbot_bench.core.sample import Sample
 
 _MIN_BOOTS = 4  # of an image, two in each mode

@@ -9,9 +9,9 @@ from statistics import fmean
 from buildbot_bench.core import ministat
 from buildbot_bench.core.figures import threshold
 from buildbot_bench.core.item import ItemUnderTest
+from buildbot_bench.core.metric import RunTimes
 from buildbot_bench.core.report.model import Levels, Side
 from buildbot_bench.core.revision import RevisionRange
-from buildbot_bench.core.run_times import RunTimes
 from buildbot_bench.core.sample import Metric, Sample
 from buildbot_bench.core.search import Step
 

@@ -16,7 +16,7 @@ from buildbot_bench.core.compare.variants import (
 from buildbot_bench.core.evidence import cannot_relink, is_alike
 from buildbot_bench.core.item import ItemUnderTest, item_of
 from buildbot_bench.core.legible import quoted
-from buildbot_bench.core.run_times import RunTimes
+from buildbot_bench.core.metric import RunTimes
 from buildbot_bench.core.sample import PPS, Metric
 from buildbot_bench.core.wire import ONE_IMAGE, FailureKind, split_logs
 from buildbot_bench.lab.pktgen import Unusable, parse_receiver

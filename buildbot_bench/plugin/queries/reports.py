@@ -12,12 +12,12 @@ from buildbot_bench.core.item import ItemUnderTest, item_of
 from buildbot_bench.core.json_model import shared
 from buildbot_bench.core.judge.model import Said
 from buildbot_bench.core.legible import long_line
+from buildbot_bench.core.metric import RunTimes
 from buildbot_bench.core.report.compose import compose
 from buildbot_bench.core.report.context import Context
 from buildbot_bench.core.report.model import ProbeRecord, Report, Setting
 from buildbot_bench.core.report.related import Inside, Kin, commits_to_ask, with_insides, with_kin
 from buildbot_bench.core.report.steps import stated_answer
-from buildbot_bench.core.run_times import RunTimes
 from buildbot_bench.core.sample import PPS, Metric
 from buildbot_bench.core.search import Answer
 from buildbot_bench.plugin.db.finding_rows import SearchRow
