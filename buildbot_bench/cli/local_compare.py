@@ -3,7 +3,6 @@
 import os
 from shlex import quote
 
-from buildbot_bench.cli.against_itself import itself_text
 from buildbot_bench.cli.console import ExitStatus, answer, say
 from buildbot_bench.cli.farm_jobs import comparison_csv
 from buildbot_bench.cli.live import comparison_view
@@ -29,7 +28,7 @@ from buildbot_bench.core.json_model import to_json
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.lab.command.presets import PRESETS
 from buildbot_bench.lab.command.settings import NAME_ONE
-from buildbot_bench.local.against_itself import MOST_OF_ITSELF, measure_itself
+from buildbot_bench.local.against_itself import MOST_OF_ITSELF, itself_text, measure_itself
 from buildbot_bench.local.bench import Bench
 from buildbot_bench.local.builds import opened
 from buildbot_bench.local.campaign import CommandMeasurer

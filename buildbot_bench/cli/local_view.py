@@ -16,7 +16,8 @@ from buildbot_bench.api.answers import (
 from buildbot_bench.api.states import ProbeState, SearchState
 from buildbot_bench.cli.console import ExitStatus, LineView, View, answer
 from buildbot_bench.cli.live import SearchSeen
-from buildbot_bench.cli.wording import cost_text, forecast_text, hours_text
+from buildbot_bench.cli.wording import cost_text, forecast_text
+from buildbot_bench.core.figures import hours_text
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.json_model import shared
 from buildbot_bench.core.report.related import expected_inside

@@ -3,7 +3,7 @@
 import pytest
 
 from buildbot_bench.core.report.compose import harmless
-from buildbot_bench.core.report.opinions import Opinion, TrackRecord, said, so_far
+from buildbot_bench.core.report.context import Opinion, TrackRecord, said, so_far
 
 
 @pytest.mark.parametrize(

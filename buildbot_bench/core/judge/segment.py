@@ -4,7 +4,7 @@ The newest images are compared with them.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import median
 
 import numpy as np
@@ -231,3 +231,33 @@ def noise_by_marks(history: Sequence[Sample], marks: Sequence[Settled]) -> tuple
     last = max((sample.position for sample in history), default=0)
     places = [(mark.began, mark.judged) for mark in noise_marks(marks, last)]
     return noise, with_marked_noise(noise, history, places)
+
+
+def describe_marks(
+    settled: Sequence[Settled],
+    labels: Mapping[int, str],
+    spread: tuple[Noise, Noise],
+    *,
+    workload: str,
+    testbed: str,
+) -> tuple[str, ...]:
+    """One sentence for each change that somebody marked, in their order.
+
+    `labels` are commits' names by position, `spread` the noise without the marks and with them.
+    """
+    return tuple(
+        _sentence(one, labels.get(one.began, f"#{one.began}"), spread, f"{workload} on {testbed}")
+        for one in settled
+        if one.said is not None
+    )
+
+
+def _sentence(one: Settled, label: str, spread: tuple[Noise, Noise], series: str) -> str:
+    by = f" by {one.author}" if one.author else ""
+    if one.said is Said.EXPECTED:
+        return f"{label} was marked as expected{by}. Later commits are compared with its level."
+    without, given = (f"{100 * noise.sigma_build:.2f} %" for noise in spread)
+    return (
+        f"{label} was marked as noise{by}. The spread of builds of {series} is {given} with it "
+        f"and {without} without it."
+    )

@@ -10,7 +10,7 @@ from buildbot_bench.core.json_model import Count, Figure, Share
 from buildbot_bench.core.links import NO_LINKS, Links
 from buildbot_bench.core.metric import RunTimes
 from buildbot_bench.core.ministat import Comparison
-from buildbot_bench.core.report.context import SearchStage
+from buildbot_bench.core.report.context import NOBODY_SPOKE, Opinion, SearchStage, TrackRecord
 from buildbot_bench.core.report.evidence_model import (
     BootedImage,
     Candidate,
@@ -23,7 +23,6 @@ from buildbot_bench.core.report.evidence_model import (
     SlopeReport,
     Touched,
 )
-from buildbot_bench.core.report.opinions import NOBODY_SPOKE, Opinion, TrackRecord
 from buildbot_bench.core.report.why import Why
 from buildbot_bench.core.revision import ABBREVIATION_LENGTH, Revision
 from buildbot_bench.core.sample import Metric

@@ -6,7 +6,6 @@ from itertools import zip_longest
 
 from twisted.logger import Logger
 
-from buildbot_bench.core.branches import name_in_repository
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.item import ItemUnderTest, item_of
 from buildbot_bench.core.json_model import shared
@@ -18,6 +17,7 @@ from buildbot_bench.core.report.context import Context
 from buildbot_bench.core.report.model import ProbeRecord, Report, Setting
 from buildbot_bench.core.report.related import Inside, Kin, commits_to_ask, with_insides, with_kin
 from buildbot_bench.core.report.steps import stated_answer
+from buildbot_bench.core.revision import name_in_repository
 from buildbot_bench.core.sample import PPS, Metric
 from buildbot_bench.core.search import Answer
 from buildbot_bench.plugin.db.finding_rows import SearchRow
