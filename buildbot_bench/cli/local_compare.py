@@ -18,13 +18,14 @@ from buildbot_bench.cli.local_view import comparison_expected
 from buildbot_bench.cli.local_workflow import task_of
 from buildbot_bench.cli.outcomes import CiOutcome, check_page, tell_ci, write_page
 from buildbot_bench.core.compare.model import ComparisonReport, Verdict
-from buildbot_bench.core.compare.schedule import MAX_VARIANTS, BootLimits
+from buildbot_bench.core.compare.schedule import BootLimits
 from buildbot_bench.core.compare.suite import changed
 from buildbot_bench.core.compare.text import markdown, outcome, text
 from buildbot_bench.core.compare.variants import check_written
 from buildbot_bench.core.errors import UntestableRevision, UsageError
 from buildbot_bench.core.item import TOOL_FACT
 from buildbot_bench.core.json_model import to_json
+from buildbot_bench.core.limits import MOST_VARIANTS
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.lab.command.presets import PRESETS
 from buildbot_bench.lab.command.settings import NAME_ONE
@@ -106,9 +107,9 @@ def _tell_itself(options: LocalOptions, revision: Revision, bench: Bench) -> int
 
 def _question(options: LocalOptions, task: LocalTask, revisions: Revisions) -> LocalComparison:
     names = options.revisions
-    if not 1 < len(names) <= MAX_VARIANTS:
+    if not 1 < len(names) <= MOST_VARIANTS:
         raise UsageError(
-            f"a comparison takes 2 to {MAX_VARIANTS} revisions, {len(names)} given",
+            f"a comparison takes 2 to {MOST_VARIANTS} revisions, {len(names)} given",
             hint="as in `bench-compare --local main my-branch --build make --run ./bench`",
         )
     check_written(names, options.labels)

@@ -9,15 +9,17 @@ from itertools import islice
 from buildbot_bench.core.compare.model import ComparedVariant, ComparisonReport, SeriesValues
 from buildbot_bench.core.compare.report import compose_comparison
 from buildbot_bench.core.compare.schedule import (
-    MIN_VARIANTS,
     BootLimits,
     VariantPlan,
     more_for_all,
     next_block,
+    no_op,
+    same_as,
     verdicts_of,
+    why_one_image,
 )
 from buildbot_bench.core.compare.suite import suite_series
-from buildbot_bench.core.compare.variants import no_op, same_as, why_one_image
+from buildbot_bench.core.compare.variants import MIN_VARIANTS
 from buildbot_bench.core.compare.verdict import (
     ComparisonTerms,
     SidesVerdict,

@@ -14,8 +14,8 @@ from pydantic import (
     model_validator,
 )
 
+from buildbot_bench.core.compare.variants import cells_of
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.factor_cells import cells_of
 from buildbot_bench.core.revision import (
     branch_in,
     is_literal,

@@ -17,9 +17,8 @@ from buildbot_bench.core.compare.model import (
     VariantChange,
     Verdict,
 )
-from buildbot_bench.core.compare.schedule import delays, passes
+from buildbot_bench.core.compare.schedule import delays, passes, recorded_notes
 from buildbot_bench.core.compare.text import outcome, verdict_text
-from buildbot_bench.core.compare.variants import recorded_notes
 from buildbot_bench.core.compare.verdict import ComparisonTerms, compared
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.json_model import shared

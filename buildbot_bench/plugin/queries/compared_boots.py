@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 
 from buildbot_bench.core.compare.directory import BootLog
 from buildbot_bench.core.compare.model import SeriesValues
-from buildbot_bench.core.compare.schedule import ImageBoots, VariantPlan
-from buildbot_bench.core.compare.variants import (
+from buildbot_bench.core.compare.schedule import (
+    ImageBoots,
+    VariantPlan,
     left_out,
     of_newest_epoch,
     recorded_boots,
