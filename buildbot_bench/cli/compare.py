@@ -188,9 +188,9 @@ def _output(name: str | None) -> Path | None:
 def _main(argv: Sequence[str]) -> int:
     if COMMAND.is_local(argv):
         options = parse_local_compare(argv)
-        from buildbot_bench.cli import local_compare  # noqa: PLC0415 - not for --help
+        from buildbot_bench.cli import local_run  # noqa: PLC0415 - not for --help
 
-        return local_compare.run(options)
+        return local_run.run_comparison(options)
     command = parse_compare(argv, os.environ)
     from buildbot_bench.cli import farm_run  # noqa: PLC0415 - not for --help
 
