@@ -283,9 +283,9 @@ def _blind(noise: Noise, policy: JudgePolicy) -> str:
         )
     fresh = LAST_ROUND * policy.fresh
     smallest = math.sqrt(4 / fresh * math.log(policy.evidence_needed)) * noise.sigma_run
-    if noise.bimodal is not None and smallest > usable_effect(policy.min_effect):
+    if noise.modes_apart is not None and smallest > usable_effect(policy.min_effect):
         return (
-            f"{boots} fall into two modes {whole_percent(noise.bimodal.separation)} apart: "
+            f"{boots} fall into two modes {whole_percent(noise.modes_apart)} apart: "
             f"changes below {whole_percent(smallest)} are not visible"
         )
     return ""

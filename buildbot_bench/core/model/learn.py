@@ -41,7 +41,6 @@ from buildbot_bench.core.model.image_luck import ImageLuck, PlacedImage, learn_l
 from buildbot_bench.core.model.noise import (
     KNOWN_DF,
     MIN_SIGMA,
-    Bimodal,
     Floats,
     Noise,
     Prior,
@@ -58,14 +57,14 @@ _MIN_BOOTS = 4  # of an image, two in each mode
 _FEWEST_IMAGES = 2  # with both modes; chosen: one alone may have had two odd boots
 
 
-def modes(images: Sequence[Floats]) -> Bimodal | None:
-    """Find two modes: in many images one gap dwarfs the spread on both of its sides."""
+def _modes_apart(images: Sequence[Floats]) -> float | None:
+    """How far two modes lie apart: in many images a gap dwarfs the spread on both of its sides."""
     candidates = [np.sort(logs) for logs in images if logs.size >= _MIN_BOOTS]
     parts = [sides for logs in candidates if (sides := _sides(logs)) is not None]
     if len(parts) < _FEWEST_IMAGES or len(parts) < constants.IMAGES_WITH_MODES * len(candidates):
         return None
     gaps = [float(high.mean() - low.mean()) for low, high in parts]
-    return Bimodal(separation=math.expm1(float(np.median(gaps))))
+    return math.expm1(float(np.median(gaps)))
 
 
 def _sides(ordered: Floats) -> tuple[Floats, Floats] | None:
@@ -109,10 +108,10 @@ def learn(history: Sequence[Sample], *, prior: Prior | None = None) -> Noise:
         return _of_counts(run_spread(boots, bimodal=False))
     placed = [PlacedImage(position=sample.position, logs=logs) for sample, logs in known]
     images = [image.logs for image in placed]
-    bimodal = modes(images)
+    apart = _modes_apart(images)
     told = max((sample.resolution for sample in ordered), default=0.0)
     step = resolution((value for sample in ordered for value in sample.values), told)
-    spread = run_spread(boots, bimodal=bimodal is not None, step=step)
+    spread = run_spread(boots, bimodal=apart is not None, step=step)
     run = bounded_run_spread(spread, images, step)
     sigma_run = max(_blend(run, prior.sigma_run, prior.weight), rounding_noise(step))
     build, luck = _between_images(placed, sigma_run, prior)
@@ -124,7 +123,7 @@ def learn(history: Sequence[Sample], *, prior: Prior | None = None) -> Noise:
         far_share=luck.share.mean,
         far_below=luck.below,
         far_weight=luck.share.weight,
-        bimodal=bimodal,
+        modes_apart=apart,
         saturated=run.df >= _SATURATED_DF and run.sigma < constants.SATURATED_NOISE,
         assumed=tuple(_assumptions(run, build, prior)),
     )
@@ -182,7 +181,7 @@ def auto_iterations(noise: Noise, *, fresh: int = 5) -> int:
 
     One where history tells the noise; else as many as a report's t-test needs, which teach it.
     """
-    return fresh if noise.assumed or noise.bimodal is not None else 1
+    return fresh if noise.assumed or noise.modes_apart is not None else 1
 
 
 def _logs(sample: Sample) -> Floats:

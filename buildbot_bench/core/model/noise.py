@@ -74,20 +74,13 @@ ARCHIVE = archive()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Bimodal:
-    """Boots fall into two modes: how far apart these are, a fraction of the level."""
-
-    separation: float
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Noise:
     """The noise of one testbed and workload; sigmas are fractions of the level.
 
     `df_run` and `df_build` say how well the sigmas are known, as degrees of freedom of a
     variance. `far_below` is the part of `far_share` that lies below the others; `far_weight` says
-    how well both are known, as a number of images (the Beta of `image_luck`). `bimodal` is None
-    when boots have one mode; else sigma_run holds both modes.
+    how well both are known, as a number of images (the Beta of `image_luck`). `modes_apart` is how
+    far two modes of boots lie apart, both of which sigma_run holds; None when boots have one mode.
     `resolution` is the step to which values are rounded, where that matters (0: it does not);
     `rounding` is the part of `sigma_build` that it makes: a bias that boots do not average out.
     `saturated`: the line rate limits what is measured. `assumed` says, a sentence each, what was
@@ -101,7 +94,7 @@ class Noise:
     far_share: float = field(default_factory=lambda: constants.FAR_SHARE)
     far_below: float = field(default_factory=lambda: constants.FAR_SHARE / 2)
     far_weight: float = field(default_factory=lambda: constants.TESTBED_FAR_WEIGHT)
-    bimodal: Bimodal | None = None
+    modes_apart: float | None = None
     saturated: bool = False
     resolution: float = 0.0
     rounding: float = 0.0
