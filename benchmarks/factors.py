@@ -16,7 +16,7 @@ from benchmarks.scale import seeds_of
 from benchmarks.verdicts import Verdict, of_share
 from buildbot_bench.core.compare.factors import factors
 from buildbot_bench.core.compare.model import FactorAnswer, SeriesValues, SimpleEffect
-from buildbot_bench.core.factor_cells import cell_label
+from buildbot_bench.core.compare.variants import cell_label
 from buildbot_bench.core.metric import PPS
 from buildbot_bench.core.model.learn import learn
 from buildbot_bench.core.model.noise import Noise

@@ -34,7 +34,7 @@ from benchmarks.many_rows import VALUES, fill
 from benchmarks.progress import keep
 from buildbot_bench.api.states import ProbeState
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.core.named_values import pack, unpack
+from buildbot_bench.core.metric import pack, unpack
 from buildbot_bench.plugin.broker.scheduler import RECONCILE_S, Cycle
 from buildbot_bench.plugin.broker.verdicts import unjudged
 from buildbot_bench.plugin.configurator import BenchConfigurator

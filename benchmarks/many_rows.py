@@ -19,9 +19,8 @@ import sqlalchemy as sa
 from buildbot.db.model import Model
 
 from benchmarks.many_labs import FORK, STABLE, Size
-from buildbot_bench.core.branches import name_in_repository, repository_of
-from buildbot_bench.core.metric import Metric
-from buildbot_bench.core.named_values import pack, pack_names
+from buildbot_bench.core.metric import Metric, pack, pack_names
+from buildbot_bench.core.revision import name_in_repository, repository_of
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.plugin.db.schema import (
     ARTEFACT,

@@ -23,8 +23,8 @@ from scipy import stats
 from benchmarks.judge import LAYOUT, QUIET
 from benchmarks.judge_farm import BOOT_S, COMMIT_S, LOOK_BACK, Farm, World
 from benchmarks.judge_years import HISTORY, LEARNT_FROM
-from buildbot_bench.core.judge.change import Row
 from buildbot_bench.core.judge.decide import judge
+from buildbot_bench.core.judge.images import Row
 from buildbot_bench.core.judge.model import (
     Alarm,
     JudgePolicy,
@@ -34,7 +34,7 @@ from buildbot_bench.core.judge.model import (
     Verdict,
     settled_by,
 )
-from buildbot_bench.core.judge.shared import judge_together
+from buildbot_bench.core.judge.together import judge_together
 from buildbot_bench.core.model import constants
 from buildbot_bench.core.model.learn import learn
 from buildbot_bench.core.model.noise import Noise

@@ -14,7 +14,7 @@ from functools import partial
 
 from benchmarks.progress import counted
 from benchmarks.recorded.command import COMMITS, Replayed, mean_runs, replayed
-from buildbot_bench.core.run_times import RunTimes
+from buildbot_bench.core.metric import RunTimes
 from buildbot_bench.lab.command.settings import WALL
 
 SEARCHES, QUICK = 80, 16

@@ -13,8 +13,7 @@ from importlib import import_module, metadata
 from pathlib import Path
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.shipped import shipped
-from buildbot_bench.version import version
+from buildbot_bench.installed import shipped, version
 
 _PROJECT = "buildbot-bench"
 _PACKAGE = "buildbot_bench"

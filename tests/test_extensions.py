@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from buildbot_bench import extensions
+from buildbot_bench import installed
 from buildbot_bench.core.errors import UsageError
 from tests.fakes.kernels import sound_kernel
 from tests.fakes.other_package import install
@@ -130,5 +130,5 @@ def test_what_cannot_be_taken_is_named(other_package, tmp_path, line, told):
 
 def test_a_package_that_is_not_installed_registers_nothing():
     with pytest.raises(UsageError, match="no installed package registers bench_none") as refusal:
-        extensions.registered("bench_none")
+        installed.registered("bench_none")
     assert "pip install" in refusal.value.hint

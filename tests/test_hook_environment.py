@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from buildbot_bench.hook_environment import OF_ONE_REPOSITORY
+from buildbot_bench.process_environment import OF_ONE_REPOSITORY
 from tests.gitrepo import Commit, git, make_repository
 from tests.running import ran
 
@@ -21,7 +21,7 @@ BEGINNINGS = {
 }
 # Two have an index of their own, of a directory that is gone afterwards.
 MEANT = {
-    "buildbot_bench/hook_environment.py",
+    "buildbot_bench/process_environment.py",
     "buildbot_bench/history/git.py",
     "buildbot_bench/local/revisions.py",
 }

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from buildbot_bench.one_thread import LIMITS
+from buildbot_bench.process_environment import LIMITS
 from tests.readme import CHECKOUT
 from tests.running import ran
 

@@ -19,11 +19,10 @@ from buildbot_bench.lab.driver import Blast
 from buildbot_bench.local.bench import Bench
 from buildbot_bench.local.bisecting import Bisection, SearchCourse
 from buildbot_bench.local.builds import Workshop, opened
-from buildbot_bench.local.campaign import Campaign, LocalSearch
-from buildbot_bench.local.git import Git
-from buildbot_bench.local.measuring import CommandMeasurer
+from buildbot_bench.local.campaign import Campaign, CommandMeasurer, LocalSearch
 from buildbot_bench.local.recipe import BuildRecipe
 from buildbot_bench.local.revisions import Revisions
+from buildbot_bench.programs import Git
 
 MOST_S = 0.03
 """What a run may cost beside its command on a machine that does nothing else."""

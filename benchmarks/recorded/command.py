@@ -21,8 +21,8 @@ from typing import Any
 
 from benchmarks.progress import counted, keep
 from benchmarks.recorded.record import RECORDING, Recording, read
+from buildbot_bench.core.metric import RunTimes
 from buildbot_bench.core.revision import Revision, RevisionRange
-from buildbot_bench.core.run_times import RunTimes
 from buildbot_bench.core.search import Answer, plan
 from buildbot_bench.core.search.model import SearchPolicy
 from buildbot_bench.lab.command.settings import CPU, USER, WALL, CommandWorkload

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from buildbot_bench.core.run_times import RunTimes
+from buildbot_bench.core.metric import RunTimes
 from buildbot_bench.lab.command.iteration import run_iteration
 from buildbot_bench.lab.command.machine import tick_s
 from buildbot_bench.lab.command.settings import CPU, CommandWorkload

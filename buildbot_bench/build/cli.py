@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, get_args
 
+from buildbot_bench.archives.contents import Manifest
 from buildbot_bench.build.checking import check
 from buildbot_bench.build.freebsd import TOOLS
 from buildbot_bench.build.kernel import KernelRequest, build_kernel, default_tool
@@ -20,8 +21,7 @@ from buildbot_bench.build.world import WorldRequest, build_world
 from buildbot_bench.core.build_log import EX_TEMPFAIL, EX_USAGE
 from buildbot_bench.core.errors import BenchError, InfraError, UntestableRevision, UsageError
 from buildbot_bench.core.legible import quoted
-from buildbot_bench.core.neutral import Manifest
-from buildbot_bench.version import ShowVersion
+from buildbot_bench.installed import ShowVersion
 
 _DONE, _UNTESTABLE = 0, 1
 _EPILOGUE = f"""\

@@ -11,6 +11,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from buildbot_bench.archives.contents import Manifest, digest_of_files
 from buildbot_bench.build import kernconf
 from buildbot_bench.build.freebsd import (
     KernelRecipe,
@@ -35,7 +36,6 @@ from buildbot_bench.build.toolchains import (
 from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageError
 from buildbot_bench.core.freebsd_releases import NEEDS
 from buildbot_bench.core.json_model import shared
-from buildbot_bench.core.neutral import Manifest, digest_of_files
 
 _STAMP = "bench-toolchain"
 _FILES = "bench-files"

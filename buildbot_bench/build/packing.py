@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from buildbot_bench.archives.contents import MANIFEST_NAME, Manifest, neutral_digest, write_manifest
 from buildbot_bench.core import elf
 from buildbot_bench.core.errors import UntestableRevision
-from buildbot_bench.core.neutral import NAME, Manifest, neutral_digest, write_manifest
 
 _PRESET = 0  # xz -0: 3 % larger than -1 makes it, in two thirds of its time
 
@@ -47,7 +47,7 @@ def pack(files: Mapping[str, Path], manifest: Manifest, output: Path) -> Manifes
         lzma.open(unfinished, "wb", preset=_PRESET) as packed,
         tarfile.open(fileobj=packed, mode="w") as archive,
     ):
-        _add(archive, NAME, write_manifest(whole).encode())
+        _add(archive, MANIFEST_NAME, write_manifest(whole).encode())
         for name, path in sorted(files.items()):
             _add(archive, name, path.read_bytes())
     unfinished.replace(output)

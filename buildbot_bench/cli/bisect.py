@@ -141,9 +141,9 @@ def _question(given: argparse.Namespace) -> SearchQuestion:
 def _main(argv: Sequence[str]) -> int:
     if COMMAND.is_local(argv):
         options = parse_local_bisect(argv)
-        from buildbot_bench.cli import local_bisect  # noqa: PLC0415 - not for --help
+        from buildbot_bench.cli import local_run  # noqa: PLC0415 - not for --help
 
-        return local_bisect.run(options)
+        return local_run.run_search(options)
     command = parse_bisect(argv, os.environ)
     from buildbot_bench.cli import farm_run  # noqa: PLC0415 - not for --help
 

@@ -13,8 +13,8 @@ from buildbot_bench.cli.local_arguments import COMPARE_HERE, parse_local_compare
 from buildbot_bench.cli.option_table import BEGIN, COMPARE, DECISIONS, START
 from buildbot_bench.cli.option_values import BootsWanted, labels_of, packed
 from buildbot_bench.cli.options import CommandLine, TwoWays, form_of
+from buildbot_bench.core.compare.variants import cells_of, check_written
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.factor_cells import cells_of
 from buildbot_bench.core.limits import DEFAULT_IMAGES
 from buildbot_bench.core.sharing import PersonPriority
 
@@ -119,8 +119,6 @@ def _said(given: argparse.Namespace, action: str) -> ComparisonQuestion | Extens
 
 
 def _question(given: argparse.Namespace) -> ComparisonQuestion:
-    from buildbot_bench.core.compare.variants import check_written  # noqa: PLC0415 - not for --help
-
     labels = labels_of(given.label)
     if given.factor:
         labels = _cells(given, labels)
@@ -190,9 +188,9 @@ def _output(name: str | None) -> Path | None:
 def _main(argv: Sequence[str]) -> int:
     if COMMAND.is_local(argv):
         options = parse_local_compare(argv)
-        from buildbot_bench.cli import local_compare  # noqa: PLC0415 - not for --help
+        from buildbot_bench.cli import local_run  # noqa: PLC0415 - not for --help
 
-        return local_compare.run(options)
+        return local_run.run_comparison(options)
     command = parse_compare(argv, os.environ)
     from buildbot_bench.cli import farm_run  # noqa: PLC0415 - not for --help
 

@@ -12,9 +12,9 @@ from buildbot_bench.api.answers import ComparisonShown, ResultFile, SearchShown
 from buildbot_bench.cli.client import FarmClient, FarmUnreachableError, JobKind, NoFarmError
 from buildbot_bench.cli.console import ExitStatus, View, Waiting, answer, exit_status, say
 from buildbot_bench.cli.farm_access import FarmCommand
-from buildbot_bench.cli.wording import begun, hours_text, table_text
+from buildbot_bench.cli.wording import begun, table_text
 from buildbot_bench.core.errors import InfraError, NotYetError
-from buildbot_bench.core.figures import count
+from buildbot_bench.core.figures import count, hours_text
 from buildbot_bench.core.json_model import UnreadableError, from_json
 from buildbot_bench.core.legible import csv_text, long_line, one_line, quoted
 

@@ -41,7 +41,6 @@ from buildbot_bench.cli.live import SearchSeen, search_view
 from buildbot_bench.cli.wording import (
     cost_text,
     forecast_text,
-    hours_text,
     mark_text,
     outcome_text,
     question_text,
@@ -49,7 +48,7 @@ from buildbot_bench.cli.wording import (
     searches_text,
 )
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.core.figures import count
+from buildbot_bench.core.figures import count, hours_text
 from buildbot_bench.core.json_model import UnreadableError, from_json, given_json
 from buildbot_bench.core.legible import long_line
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from buildbot_bench.archives.series import read_series
 from buildbot_bench.cli.console import ExitStatus, Waiting, answer, say
-from buildbot_bench.cli.local_page import check_page, write_text
+from buildbot_bench.cli.outcomes import check_page, write_text
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.figures import count, percent, sureness
 from buildbot_bench.core.judge.model import Alarm, JudgePolicy

@@ -16,19 +16,19 @@ from buildbot_bench.api.answers import (
 from buildbot_bench.api.states import ProbeState, SearchState
 from buildbot_bench.cli.console import ExitStatus, LineView, View, answer
 from buildbot_bench.cli.live import SearchSeen
-from buildbot_bench.cli.wording import cost_text, forecast_text, hours_text
+from buildbot_bench.cli.wording import cost_text, forecast_text
+from buildbot_bench.core.figures import hours_text
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.json_model import shared
-from buildbot_bench.core.report.inside import expected_inside
+from buildbot_bench.core.report.related import expected_inside
 from buildbot_bench.core.report.words import count
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.search import Forecast, forecast
 from buildbot_bench.local.bench import EPOCH, Bench
 from buildbot_bench.local.bisecting import SearchCourse
-from buildbot_bench.local.campaign import LocalSearch
+from buildbot_bench.local.campaign import LocalSearch, coarse_value
 from buildbot_bench.local.comparing import LocalComparison
 from buildbot_bench.local.known import ASSUMED_RUN_S, Known
-from buildbot_bench.local.measuring import coarse_value
 from buildbot_bench.local.reports import OF_OTHERS, machine, probe_records
 
 _HOUR_S = 3600.0

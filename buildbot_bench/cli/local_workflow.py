@@ -1,18 +1,26 @@
-"""The task of a search without a farm, from the command line or from bench.yml."""
+"""The task of a search without a farm, from the command line or bench.yml, and its campaign."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from buildbot_bench.archives.prebuilt import PrebuiltSource, which_are_there
+from buildbot_bench.cli.console import say
 from buildbot_bench.cli.local_arguments import LocalOptions, LocalTask, WorkflowChoice
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.report.words import count
+from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.lab.command.settings import CommandSettings, CommandWorkload
 from buildbot_bench.lab.tables import load_testbeds, nearest
-from buildbot_bench.local.git import Git, GitRefusedError
-from buildbot_bench.local.recipe import BuildStep
+from buildbot_bench.local.builds import Repository, Workshop
+from buildbot_bench.local.campaign import Campaign, earlier_than, take_over
+from buildbot_bench.local.recipe import BuildRecipe, BuildStep
+from buildbot_bench.local.revisions import Revisions
+from buildbot_bench.programs import Git, GitRefusedError
 
 if TYPE_CHECKING:
     from buildbot_bench.workflow.jobs import BuildJob, RunStep
@@ -153,3 +161,73 @@ def _upload(job: BuildJob) -> str:
     from buildbot_bench.workflow.jobs import UploadStep  # noqa: PLC0415
 
     return next(step.path for step in job.steps if isinstance(step, UploadStep))
+
+
+def campaign_of(options: LocalOptions, task: LocalTask, revisions: Revisions) -> Campaign:
+    """How revisions are built, and what is measured of them; fails as `Revisions.sha` does."""
+    return Campaign(
+        recipe=BuildRecipe(
+            steps=task.steps,
+            artefacts=task.artefacts,
+            upload=task.upload,
+            prebuilt=task.prebuilt,
+            fix=options.fix and revisions.sha(options.fix),
+        ),
+        workload=task.workload,
+        name=task.name,
+    )
+
+
+def built_by_others(
+    options: LocalOptions, task: LocalTask, between: RevisionRange
+) -> frozenset[str]:
+    """The hashes of the revisions that somebody else built; fails as the source does."""
+    if not task.prebuilt:
+        return frozenset()
+    if options.fix:
+        raise UsageError("what others built has no --with in it", hint="search without --prebuilt")
+    if not task.steps:
+        raise UsageError(
+            "--prebuilt goes with --build: builds of your own prove a step",
+            hint="or have --build fetch what others built of $BENCH_SHA, without --prebuilt",
+        )
+    shas = [one.sha for one in between.revisions]
+    source = PrebuiltSource(pattern=task.prebuilt)
+    found = which_are_there(source, shas, "")
+    if not found:
+        raise UsageError(
+            f"--prebuilt {task.prebuilt}: nothing is there of {count(len(shas), 'revision')}",
+            hint=f"of the newest it would be {source.place(shas[-1], '')}",
+        )
+    say(f"{len(found)} of {count(len(shas), 'revision')} need not be built")
+    return found
+
+
+def workshop_of(repository: Repository, campaign: Campaign, timeout_s: float) -> Workshop:
+    """Where a campaign's builds are made; what a killed process left there is removed."""
+    git, room, store = repository.git, repository.room, repository.store
+    workshop = Workshop(git, room, store, campaign.recipe, timeout_s=timeout_s)
+    workshop.clear()
+    return workshop
+
+
+def keep_builds(
+    options: LocalOptions,
+    campaign: Campaign,
+    repository: Repository,
+    tell: Callable[[str], None],
+) -> None:
+    """Take over what the last command built that only built otherwise, or tell how to."""
+    earlier = earlier_than(campaign, repository)
+    if earlier is None:
+        return
+    what = f"{count(len(earlier.builds), 'build')} and {count(earlier.runs, 'run')}"
+    if options.keep_builds:
+        campaign_id = repository.store.campaign(campaign.digest, campaign.told, now=time.time())
+        take_over(earlier, campaign_id, campaign.recipe.digest, repository)
+        tell(f"{what} by another --build or --with are kept")
+    elif not repository.store.images(campaign.recipe.digest):
+        tell(
+            f"{what} by another --build or --with are not used: --keep-builds keeps them, "
+            "where it was changed for revisions that failed"
+        )

@@ -17,7 +17,7 @@ from typing import BinaryIO
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.ministat import CONFIDENCE_LEVELS, MIN_VALUES
 from buildbot_bench.core.ministat_text import DEFAULT_WIDTH, MAX_DATASETS, Options, render_options
-from buildbot_bench.version import version
+from buildbot_bench.installed import version
 
 # FreeBSD's. A longer line is read in pieces, each of which counts as a line.
 _BUFSIZ = 1024

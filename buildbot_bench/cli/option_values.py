@@ -10,10 +10,10 @@ from typing import TypeVar
 from urllib.parse import urlsplit
 
 from buildbot_bench.archives.prebuilt import checked_pattern
-from buildbot_bench.core.branches import branch_in, repository_named
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.legible import one_line, quoted
 from buildbot_bench.core.limits import GIB, MIB, MOST_IMAGES
+from buildbot_bench.core.revision import branch_in, repository_named
 from buildbot_bench.core.variant import Change, PatchFile, parse_variant, write_variant
 
 DEFAULT_FARM = "http://localhost:8010"

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.legible import quoted
-from buildbot_bench.version import ShowVersion
+from buildbot_bench.installed import ShowVersion
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from buildbot_bench.api.answers import (
 )
 from buildbot_bench.api.requests import MarkAsked
 from buildbot_bench.api.states import ProbeState, SearchState
-from buildbot_bench.core.figures import count, quantity, sureness
+from buildbot_bench.core.figures import count, hours_text, quantity, sureness
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.render.layout import columns
 
@@ -38,16 +38,6 @@ _OUTCOMES = {
 def range_text(old: str, new: str, commits: int) -> str:
     """`(r311848, r313448], 1,600 commits`: the old end is not suspected, the new one is."""
     return f"({old}, {new}], {count(commits, 'commit')}"
-
-
-def hours_text(hours: float) -> str:
-    """A time to wait, in the unit a person would say."""
-    seconds = 3600 * hours
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    if hours < 1.5:
-        return f"{60 * hours:.0f} min"
-    return f"{hours:.1f} h" if hours < 48 else f"{hours / 24:.1f} days"
 
 
 def clock(at_s: float) -> str:

@@ -14,7 +14,7 @@ from buildbot_bench.core.json_model import Count, Share, in_json
 from buildbot_bench.core.ministat import MIN_VALUES
 from buildbot_bench.core.model.learn import learn
 from buildbot_bench.core.model.noise import Noise
-from buildbot_bench.core.report.opinions import TrackRecord
+from buildbot_bench.core.report.context import TrackRecord
 
 
 class VerdictKind(StrEnum):

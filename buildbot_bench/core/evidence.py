@@ -6,10 +6,8 @@ from itertools import count
 from statistics import median
 from typing import Protocol
 
-from buildbot_bench.core.model.learn import learn
-from buildbot_bench.core.model.noise import ARCHIVE, Noise, Prior
-from buildbot_bench.core.model.resolution import rounding_noise
-from buildbot_bench.core.model.spread import spread_of_images
+from buildbot_bench.core.model.learn import learn, rounding_noise
+from buildbot_bench.core.model.noise import ARCHIVE, Noise, Prior, spread_of_images
 from buildbot_bench.core.sample import NoiseClass, Sample
 from buildbot_bench.core.search import Evidence, Measure, Measurement, SearchPolicy
 

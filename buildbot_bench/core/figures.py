@@ -9,6 +9,8 @@ _LEAST_P = 0.001  # a smaller p-value rests on tails that a few boots do not sho
 _TENTHS_BELOW_S = 10
 _SECONDS_BELOW_S = 100
 _MINUTES_BELOW_S = 100 * 60
+# A time to wait is said in the unit that a person would: 89 s, 89 min, 47 h, 2 days.
+_WAITED_SECONDS, _WAITED_MINUTES_H, _WAITED_HOURS = 90, 1.5, 48
 
 _UNITS = {
     "pps": "packets per second",
@@ -83,6 +85,16 @@ def duration(duration_s: float) -> str:
     if duration_s < _MINUTES_BELOW_S:
         return f"{duration_s / 60:.0f} min"
     return f"{duration_s / 3600:.1f} h"
+
+
+def hours_text(hours: float) -> str:
+    """A time to wait, in the unit a person would say."""
+    seconds = 3600 * hours
+    if seconds < _WAITED_SECONDS:
+        return f"{seconds:.0f} s"
+    if hours < _WAITED_MINUTES_H:
+        return f"{60 * hours:.0f} min"
+    return f"{hours:.1f} h" if hours < _WAITED_HOURS else f"{hours / 24:.1f} days"
 
 
 MOST_SURE = 99  # percent: no model of a lab earns more; 100 is never claimed

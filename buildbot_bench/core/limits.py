@@ -38,9 +38,9 @@ class ArchiveBudget:
 
 # Measured (FreeBSD 14, amd64): GENERIC with 900 modules and all symbols unpacks to 300 MB, its
 # largest file, kernel.debug, has 100 MB. POSIX's PATH_MAX is 4 KiB: two names and their records
-# take 16. Of a member that is digested there are four copies at a time (core.neutral); Python takes
-# 200 MiB of addresses. Chosen: seven times the size, twice the largest file, and a minute for each
-# 400 MB, which is ten times what a slow processor takes.
+# take 16. Of a member that is digested there are four copies at a time (archives.contents);
+# Python takes 200 MiB of addresses. Chosen: seven times the size, twice the largest file, and a
+# minute for each 400 MB, which is ten times what a slow processor takes.
 KERNEL_ARCHIVE = ArchiveBudget(
     total_bytes=2 * GIB,
     member_bytes=256 * MIB,

@@ -1,23 +1,27 @@
 """`bench-farm backup` and `restore`: copy a running farm, and make a farm of a copy."""
 
+import json
 import os
 import re
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 from tempfile import mkdtemp
+from typing import Annotated, Any, Self
 
 import sqlalchemy as sa
 
 from buildbot_bench.core.errors import InfraError, UsageError
-from buildbot_bench.core.legible import one_line
-from buildbot_bench.demo.on_disk import DATABASE, FORMAT, WORKFLOW, BackupManifest, artefact_files
-from buildbot_bench.demo.place import FarmPlace
+from buildbot_bench.core.json_model import MissingKeyError, Rule, UnreadableError, from_json
+from buildbot_bench.core.legible import one_line, quoted
+from buildbot_bench.demo.on_disk import FarmPlace, artefact_files
 from buildbot_bench.demo.watching import running
+from buildbot_bench.installed import shipped
 from buildbot_bench.lab.files import is_locked, sha256
 from buildbot_bench.plugin.db.images import artefacts, forget_artefact, release_artefact
 from buildbot_bench.plugin.db.sql import require_known, version_of
@@ -30,9 +34,22 @@ from buildbot_bench.plugin.operations.copies import (
     snapshot,
 )
 from buildbot_bench.plugin.private_files import SESSION_KEY, make_private
-from buildbot_bench.shipped import shipped
 from buildbot_bench.workflow.load import load
 
+FORMAT = 1
+NAME = "manifest.json"
+DATABASE = "database"
+WORKFLOW = "bench.yml"
+# Whatever else a manifest names is not copied anywhere: it may be a stranger's.
+_KNOWN = re.compile(
+    r"database|bench\.yml|master\.cfg|testbeds\.toml"
+    r"|secrets/[A-Za-z0-9_][\w.-]{0,99}|artefacts/[0-9a-f]{2}/[0-9a-f]{64}"
+)
+_SHA = re.compile(r"[0-9a-f]{64}")
+_SHOWN = 40  # columns of a value that is wrong
+_LATEST_S = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
+_DAMAGED = "take another backup: this one is damaged"
+_LARGEST = 64 * 1024**2  # of a manifest: a name and a digest for each of 400,000 kernels
 _CONFIGFILE = re.compile(r"^configfile\s*=\s*r?['\"](.+)['\"]\s*$", re.MULTILINE)
 
 
@@ -164,6 +181,87 @@ def restore(backup: Path, directory: Path, url: sa.URL) -> str:
         f"next: bench-farm verify --dir {directory}, then"
         f" bench-farm run --dir {directory} --workflow {directory / WORKFLOW}"
     )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BackupManifest:
+    """`tables` is the last migration that the tables had seen, `database` SQLAlchemy's name of it.
+
+    `files` maps names within the backup to SHA-256 digests in hexadecimal; `made_at_s` is in
+    seconds since the epoch.
+    """
+
+    format: Annotated[int, Rule(minimum=FORMAT)]
+    release: str
+    tables: str
+    database: str
+    made_at_s: Annotated[float, Rule(minimum=0, maximum=_LATEST_S)]
+    files: Mapping[str, Any]
+
+    def write(self, directory: Path) -> None:
+        """Keep it beside the files, which must be there."""
+        text = json.dumps(asdict(self), indent=1, sort_keys=True)
+        (directory / NAME).write_text(text + "\n", encoding="utf-8")
+
+    @classmethod
+    def read(cls, directory: Path) -> Self:
+        """That of a backup."""
+        path = directory / NAME
+        try:
+            if path.stat().st_size > _LARGEST:
+                raise UsageError(f"{path} is too large", hint=_DAMAGED)
+            said = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise UsageError(
+                f"{directory} is no backup: it has no {NAME}",
+                hint="name a directory that `bench-farm backup` made",
+            ) from None
+        except (ValueError, OSError, RecursionError):
+            raise UsageError(f"{path} cannot be read", hint=_DAMAGED) from None
+        return cls.of(said, path)
+
+    @classmethod
+    def of(cls, said: Any, path: Path) -> Self:
+        """Return the manifest that any JSON value is, which was read from `path`."""
+        if not isinstance(said, dict) or type(said.get("format")) is not int:
+            raise UsageError(f"{path} cannot be read", hint=_DAMAGED)
+        if said["format"] > FORMAT:
+            raise UsageError(
+                f"{path.parent} was made by buildbot-bench"
+                f" {one_line(str(said.get('release')), columns=20)}",
+                hint="install that release, or a later one, and restore with it",
+            )
+        if odd := said.keys() - {field.name for field in fields(cls)}:
+            raise UsageError(f"{path} has {quoted(min(odd))}", hint=_DAMAGED)
+        try:
+            manifest = from_json(cls, said)
+        except MissingKeyError as error:
+            raise UsageError(f"{path} lacks {quoted(error.key)}", hint=_DAMAGED) from error
+        except UnreadableError as error:
+            value = quoted(error.value, columns=_SHOWN)
+            raise UsageError(f"{path} has {value} as its {error.key}", hint=_DAMAGED) from error
+        for name, digest in manifest.files.items():
+            if not (_KNOWN.fullmatch(name) and isinstance(digest, str) and _SHA.fullmatch(digest)):
+                raise UsageError(
+                    f"{path} names {quoted(name)} with {quoted(digest, columns=_SHOWN)}",
+                    hint=_DAMAGED,
+                )
+        for name in (DATABASE, WORKFLOW):
+            if name not in manifest.files:
+                raise UsageError(f"{path} names no {name}", hint=_DAMAGED)
+        return manifest
+
+    def check(self, directory: Path) -> None:
+        """See that each file is there as it was."""
+        for name, digest in self.files.items():
+            path = directory / name
+            for parent in (*Path(name).parents[:-1], Path(name)):
+                if (directory / parent).is_symlink():
+                    raise UsageError(f"{directory / parent} is a link", hint=_DAMAGED)
+            if not path.is_file():
+                raise UsageError(f"the backup lacks {path}", hint=_DAMAGED)
+            if sha256(path) != digest:
+                raise UsageError(f"{path} is not what was backed up", hint=_DAMAGED)
 
 
 def _make(manifest: BackupManifest, backup: Path, directory: Path, url: sa.URL) -> int:

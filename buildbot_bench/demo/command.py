@@ -15,8 +15,8 @@ from buildbot_bench.core.legible import long_line
 from buildbot_bench.demo.checking import add_check, mistakes_of, tell
 from buildbot_bench.demo.init.command import add_init
 from buildbot_bench.demo.watching import Stopped
+from buildbot_bench.installed import ShowVersion
 from buildbot_bench.plugin.private_files import PRIVATE_UMASK
-from buildbot_bench.version import ShowVersion
 
 _WELL, _NOT_WELL = 0, 1
 
@@ -146,7 +146,7 @@ def _take_kernel(options: argparse.Namespace) -> int:
 
 def _backup(options: argparse.Namespace) -> int:
     from buildbot_bench.demo.backup import make_backup  # noqa: PLC0415
-    from buildbot_bench.demo.place import place_of  # noqa: PLC0415
+    from buildbot_bench.demo.on_disk import place_of  # noqa: PLC0415
 
     target = options.target.resolve()
     place = place_of(options)
@@ -156,7 +156,7 @@ def _backup(options: argparse.Namespace) -> int:
 
 def _restore(options: argparse.Namespace) -> int:
     from buildbot_bench.demo.backup import restore  # noqa: PLC0415
-    from buildbot_bench.demo.place import url_in  # noqa: PLC0415
+    from buildbot_bench.demo.on_disk import url_in  # noqa: PLC0415
 
     directory = options.dir.resolve()
     print(restore(options.backup.resolve(), directory, url_in(options.db, directory / "master")))
@@ -165,7 +165,7 @@ def _restore(options: argparse.Namespace) -> int:
 
 def _doctor(options: argparse.Namespace) -> int:
     from buildbot_bench.core.condition import Severity  # noqa: PLC0415
-    from buildbot_bench.demo.place import place_of  # noqa: PLC0415
+    from buildbot_bench.demo.on_disk import place_of  # noqa: PLC0415
     from buildbot_bench.demo.verifying import find_troubles  # noqa: PLC0415
 
     found = find_troubles(place_of(options))
@@ -179,7 +179,7 @@ def _doctor(options: argparse.Namespace) -> int:
 
 
 def _verify(options: argparse.Namespace) -> int:
-    from buildbot_bench.demo.place import place_of  # noqa: PLC0415
+    from buildbot_bench.demo.on_disk import place_of  # noqa: PLC0415
     from buildbot_bench.demo.verifying import verify  # noqa: PLC0415
 
     verdict = verify(place_of(options), idle=options.idle)

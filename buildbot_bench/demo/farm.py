@@ -12,10 +12,10 @@ from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError, UsageError
 from buildbot_bench.demo.watching import Child, answers, must_be_free, wait_until
+from buildbot_bench.installed import shipped
 from buildbot_bench.plugin.operations.hangs import DIRECTORY as HANGS
 from buildbot_bench.plugin.operations.hangs import has_hung
 from buildbot_bench.plugin.private_files import PRIVATE_UMASK, SESSION_KEY, make_private
-from buildbot_bench.shipped import shipped
 
 START_S = 120.0
 _LOOK_S = 1.0

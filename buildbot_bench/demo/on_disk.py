@@ -1,123 +1,100 @@
-"""The directories and processes of a farm, and the manifest of a backup."""
+"""A farm on disk: its place, by command line and environment, and what its directories hold."""
 
+import argparse
 import json
 import os
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields
-from datetime import UTC, datetime
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Self
+
+import sqlalchemy as sa
 
 from buildbot_bench.archives.contents import contents_apart
 from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageError
-from buildbot_bench.core.json_model import MissingKeyError, Rule, UnreadableError, from_json
-from buildbot_bench.core.legible import one_line, quoted
 from buildbot_bench.core.wire import Measured
 from buildbot_bench.demo.watching import running
 from buildbot_bench.lab.files import is_locked, sha256
 from buildbot_bench.lab.job import Job
 from buildbot_bench.plugin.operations.boots import Boot, FarmProcess, LabJob
+from buildbot_bench.plugin.operations.copies import url_of
 from buildbot_bench.plugin.operations.values import check_digest
 from buildbot_bench.plugin.operations.violations import Violation
+from buildbot_bench.workflow.load import load
+from buildbot_bench.workflow.model import Workflow
 
-FORMAT = 1
-NAME = "manifest.json"
-DATABASE = "database"
-WORKFLOW = "bench.yml"
-# Whatever else a manifest names is not copied anywhere: it may be a stranger's.
-_KNOWN = re.compile(
-    r"database|bench\.yml|master\.cfg|testbeds\.toml"
-    r"|secrets/[A-Za-z0-9_][\w.-]{0,99}|artefacts/[0-9a-f]{2}/[0-9a-f]{64}"
-)
-_SHA = re.compile(r"[0-9a-f]{64}")
-_SHOWN = 40  # columns of a value that is wrong
-_LATEST_S = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
-_DAMAGED = "take another backup: this one is damaged"
-_LARGEST = 64 * 1024**2  # of a manifest: a name and a digest for each of 400,000 kernels
+_DEFAULT_DIRECTORY = Path(".farm/replay")
+_DEFAULT_DB = "sqlite:///state.sqlite"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class BackupManifest:
-    """`tables` is the last migration that the tables had seen, `database` SQLAlchemy's name of it.
+class FarmPlace:
+    """A farm's directories: what `bench-farm run` keeps, the master's, and each lab's state.
 
-    `files` maps names within the backup to SHA-256 digests in hexadecimal; `made_at_s` is in
-    seconds since the epoch.
+    A farm that is not kept by `bench-farm run` has no `directory` with notes of processes in it.
     """
 
-    format: Annotated[int, Rule(minimum=FORMAT)]
-    release: str
-    tables: str
-    database: str
-    made_at_s: Annotated[float, Rule(minimum=0, maximum=_LATEST_S)]
-    files: Mapping[str, Any]
+    directory: Path
+    master: Path
+    db: sa.URL
+    workflow: Path
+    states: tuple[Path, ...]
 
-    def write(self, directory: Path) -> None:
-        """Keep it beside the files, which must be there."""
-        text = json.dumps(asdict(self), indent=1, sort_keys=True)
-        (directory / NAME).write_text(text + "\n", encoding="utf-8")
+    def read_workflow(self) -> Workflow:
+        """What bench.yml says."""
+        if not self.workflow.is_file():
+            raise UsageError(f"there is no {self.workflow}", hint="name it by --workflow FILE")
+        return load(self.workflow)
 
-    @classmethod
-    def read(cls, directory: Path) -> Self:
-        """That of a backup."""
-        path = directory / NAME
-        try:
-            if path.stat().st_size > _LARGEST:
-                raise UsageError(f"{path} is too large", hint=_DAMAGED)
-            said = json.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            raise UsageError(
-                f"{directory} is no backup: it has no {NAME}",
-                hint="name a directory that `bench-farm backup` made",
-            ) from None
-        except (ValueError, OSError, RecursionError):
-            raise UsageError(f"{path} cannot be read", hint=_DAMAGED) from None
-        return cls.of(said, path)
 
-    @classmethod
-    def of(cls, said: Any, path: Path) -> Self:
-        """Return the manifest that any JSON value is, which was read from `path`."""
-        if not isinstance(said, dict) or type(said.get("format")) is not int:
-            raise UsageError(f"{path} cannot be read", hint=_DAMAGED)
-        if said["format"] > FORMAT:
-            raise UsageError(
-                f"{path.parent} was made by buildbot-bench"
-                f" {one_line(str(said.get('release')), columns=20)}",
-                hint="install that release, or a later one, and restore with it",
-            )
-        if odd := said.keys() - {field.name for field in fields(cls)}:
-            raise UsageError(f"{path} has {quoted(min(odd))}", hint=_DAMAGED)
-        try:
-            manifest = from_json(cls, said)
-        except MissingKeyError as error:
-            raise UsageError(f"{path} lacks {quoted(error.key)}", hint=_DAMAGED) from error
-        except UnreadableError as error:
-            value = quoted(error.value, columns=_SHOWN)
-            raise UsageError(f"{path} has {value} as its {error.key}", hint=_DAMAGED) from error
-        for name, digest in manifest.files.items():
-            if not (_KNOWN.fullmatch(name) and isinstance(digest, str) and _SHA.fullmatch(digest)):
-                raise UsageError(
-                    f"{path} names {quoted(name)} with {quoted(digest, columns=_SHOWN)}",
-                    hint=_DAMAGED,
-                )
-        for name in (DATABASE, WORKFLOW):
-            if name not in manifest.files:
-                raise UsageError(f"{path} names no {name}", hint=_DAMAGED)
-        return manifest
+def place_of(options: argparse.Namespace) -> FarmPlace:
+    """The farm that the options name."""
+    directory = (options.dir or _around(Path.cwd()) or _DEFAULT_DIRECTORY).resolve()
+    master = (options.master or directory / "master").resolve()
+    if not master.is_dir():
+        raise UsageError(
+            f"there is no master in {master}",
+            hint="name the farm by --dir, or --master, or go into its directory",
+        )
+    default = os.environ.get("BENCH_WORKFLOW", str(directory / "bench.yml"))
+    states = [path.resolve() for path in options.lab or ()]
+    if unknown := [str(path) for path in states if not path.is_dir()]:
+        raise UsageError(f"there is no {unknown[0]}", hint="--lab names a lab worker's state")
+    return FarmPlace(
+        directory=directory,
+        master=master,
+        db=url_in(options.db, master),
+        workflow=(options.workflow or Path(default)).resolve(),
+        states=tuple(states) or lab_states(directory),
+    )
 
-    def check(self, directory: Path) -> None:
-        """See that each file is there as it was."""
-        for name, digest in self.files.items():
-            path = directory / name
-            for parent in (*Path(name).parents[:-1], Path(name)):
-                if (directory / parent).is_symlink():
-                    raise UsageError(f"{directory / parent} is a link", hint=_DAMAGED)
-            if not path.is_file():
-                raise UsageError(f"the backup lacks {path}", hint=_DAMAGED)
-            if sha256(path) != digest:
-                raise UsageError(f"{path} is not what was backed up", hint=_DAMAGED)
+
+def _around(place: Path) -> Path | None:
+    """The directory with a farm in it that is nearest: this one or one above."""
+    for directory in (place, *place.parents):
+        if (directory / "master").is_dir() and (directory / "bench.yml").is_file():
+            return directory
+    return None
+
+
+def url_in(named: str | None, master: Path) -> sa.URL:
+    """The database of a master.
+
+    The one that is named, else that of BENCH_DB here, else of its `environment`, else its file.
+    """
+    told = named or os.environ.get("BENCH_DB") or _environment_of(master).get("BENCH_DB")
+    return url_of(told or _DEFAULT_DB, master)
+
+
+def _environment_of(master: Path) -> dict[str, str]:
+    """What `bench-farm init` has a master run with; nothing where init did not make it."""
+    with suppress(OSError, ValueError):
+        words = shlex.split((master / "environment").read_text(encoding="utf-8"), comments=True)
+        return dict(word.split("=", 1) for word in words if "=" in word)
+    return {}
 
 
 # What the broker calls its jobs: a person's have another form of name (lab/background.py).

@@ -20,7 +20,7 @@ from buildbot_bench.core.legible import one_line
 from buildbot_bench.demo.farm import FarmPlan, LocalFarm
 from buildbot_bench.demo.generated_history import LABELS, PLANTABLE, make_embedded_history, publish
 from buildbot_bench.demo.watching import Child, answers, clear, must_be_free, wait_until, watched
-from buildbot_bench.shipped import shipped
+from buildbot_bench.installed import shipped
 from buildbot_bench.workflow.load import load
 
 # Where one calls us from, as `bench-farm run` has its farms.

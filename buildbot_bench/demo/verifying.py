@@ -21,8 +21,7 @@ from buildbot_bench.core.condition import (
 )
 from buildbot_bench.core.errors import BenchError
 from buildbot_bench.demo import on_disk
-from buildbot_bench.demo.on_disk import master_since_s
-from buildbot_bench.demo.place import FarmPlace
+from buildbot_bench.demo.on_disk import FarmPlace, master_since_s
 from buildbot_bench.history import MirrorHistory, mirror_path
 from buildbot_bench.plugin.operations import boots, health, results, values
 from buildbot_bench.plugin.operations.copies import snapshot

@@ -9,7 +9,7 @@ from pathlib import Path
 import pygit2
 
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.core.report.kin import Kin, Relation
+from buildbot_bench.core.report.related import Kin, Relation
 from buildbot_bench.history.git import run_git, streaming_git
 from buildbot_bench.history.objects import LONGEST_MESSAGE, harmless
 

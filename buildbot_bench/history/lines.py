@@ -8,16 +8,12 @@ from pathlib import Path
 
 import pygit2
 
-from buildbot_bench.core.branches import (
-    MOST_BRANCHES,
-    PLAIN_BRANCH,
-    natural_order,
-    selected_branches,
-)
 from buildbot_bench.core.errors import InfraError, UsageError
 from buildbot_bench.core.revision import (
     ABBREVIATION_LENGTH,
     HEAD,
+    MOST_BRANCHES,
+    PLAIN_BRANCH,
     Ancestor,
     CommitCount,
     Dated,
@@ -26,6 +22,8 @@ from buildbot_bench.core.revision import (
     Spec,
     SvnNumber,
     named_on_branch,
+    natural_order,
+    selected_branches,
 )
 from buildbot_bench.history import names, svn
 from buildbot_bench.history.chain import Chain, stored_chain, with_short_tail

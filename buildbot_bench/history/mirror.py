@@ -9,11 +9,18 @@ from pathlib import Path
 
 import pygit2
 
-from buildbot_bench.core.branches import MOST_BRANCHES, is_literal
 from buildbot_bench.core.errors import InfraError, StoppedError, UsageError
 from buildbot_bench.core.read_files import FileChange
-from buildbot_bench.core.report.kin import Kin
-from buildbot_bench.core.revision import Name, Particulars, Revision, RevisionRange, parse_spec
+from buildbot_bench.core.report.related import Kin
+from buildbot_bench.core.revision import (
+    MOST_BRANCHES,
+    Name,
+    Particulars,
+    Revision,
+    RevisionRange,
+    is_literal,
+    parse_spec,
+)
 from buildbot_bench.core.triggers import PathFilter
 from buildbot_bench.history import fetching, git, names
 from buildbot_bench.history.chain import Chain

@@ -19,7 +19,7 @@ from buildbot_bench.programs import answer_of
 
 _ELSEWHERE = frozenset({"ssh", "replay"})
 """Drivers whose DUT is another machine than this one: what runs here does not disturb it."""
-_JUDGE = "buildbot_bench.cli.lab_itself"
+_JUDGE = "buildbot_bench.local.against_itself"
 
 
 def add_itself(check: argparse.ArgumentParser) -> None:

@@ -21,6 +21,7 @@ from buildbot_bench.core.profile.formats import (
 )
 from buildbot_bench.core.profile.model import Profile
 from buildbot_bench.core.wire import Event, Failed, FailureKind, Profiled, format_event, pieces
+from buildbot_bench.installed import ShowVersion
 from buildbot_bench.lab.against_itself import add_itself, check_itself
 from buildbot_bench.lab.background import (
     add_arguments,
@@ -37,7 +38,6 @@ from buildbot_bench.lab.importing import import_config
 from buildbot_bench.lab.job import Job, follow_to_the_end, prune
 from buildbot_bench.lab.runner import failed
 from buildbot_bench.lab.tables import choose, load_testbeds, make_driver
-from buildbot_bench.version import ShowVersion
 
 _FINISHED, _USAGE, _UNTESTABLE, _INFRASTRUCTURE = 0, 2, 3, 4  # exit statuses
 _GOES_ON = "the job goes on; run the same again to attach"

@@ -5,9 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
-from buildbot_bench.core.metric import Metric
+from buildbot_bench.core.metric import Metric, RunTimes
 from buildbot_bench.core.profile.model import Profile
-from buildbot_bench.core.run_times import RunTimes
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

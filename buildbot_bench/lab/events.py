@@ -8,7 +8,7 @@ from pathlib import Path
 from buildbot_bench.core.figures import quantity
 from buildbot_bench.core.legible import long_line
 from buildbot_bench.core.profile.formats import parse_folded
-from buildbot_bench.core.profile.symbols import top_symbols
+from buildbot_bench.core.profile.functions import top_symbols
 from buildbot_bench.core.wire import (
     Event,
     Failed,

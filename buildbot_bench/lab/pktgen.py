@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
 
-from buildbot_bench.core.run_logs import RunLogs
+from buildbot_bench.core.wire import RunLogs
 
 HEAD_LINES = 15  # the archive's, as told above
 TAIL_LINES = 10  # likewise

@@ -13,10 +13,18 @@ from pathlib import Path
 from typing import Self, TypeVar
 
 from buildbot_bench.core.errors import BenchError, InfraError, SkippedRevision, UntestableRevision
-from buildbot_bench.core.named_values import wired
+from buildbot_bench.core.metric import wired
 from buildbot_bench.core.profile.model import Profile
-from buildbot_bench.core.run_logs import join_logs, split_logs
-from buildbot_bench.core.wire import Event, Failed, FailureKind, Finished, Measured, Phase
+from buildbot_bench.core.wire import (
+    Event,
+    Failed,
+    FailureKind,
+    Finished,
+    Measured,
+    Phase,
+    join_logs,
+    split_logs,
+)
 from buildbot_bench.lab.driver import Blast, Driver, Profiling
 
 _Result = TypeVar("_Result")

@@ -18,7 +18,7 @@ from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, NewType, TypeVar
 
-from buildbot_bench import extensions
+from buildbot_bench import installed
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.lab.driver import Driver, DriverKind, unheard
@@ -273,12 +273,12 @@ def _testbed(name: str, table: Any, path: Path) -> LabTestbed:
     if not isinstance(table, dict):
         raise UsageError(f"{place}: not a table", hint=f"write [testbeds.{name}]")
     driver = str(table.get("driver", ""))
-    drivers = extensions.registered(extensions.DRIVERS)
+    drivers = installed.registered(installed.DRIVERS)
     if driver not in drivers:
         raise UsageError(
             f"{place}.driver: {quoted(driver)} is no driver", hint=nearest(driver, drivers)
         )
-    kind: DriverKind = extensions.load(drivers[driver])
+    kind: DriverKind = installed.load(drivers[driver])
     common_keys = [field.name for field in fields(Common)]
     own_keys = [field.name for field in fields(kind.SETTINGS)]
     for key, reason in getattr(kind.SETTINGS, "REFUSED", {}).items():

@@ -12,14 +12,12 @@ from typing import Any
 from buildbot_bench.core.errors import BenchError, InfraError, UntestableRevision
 from buildbot_bench.core.evidence import MAX_FRUITLESS
 from buildbot_bench.core.legible import one_line, several_lines
-from buildbot_bench.core.metric import Metric
+from buildbot_bench.core.metric import Metric, RunTimes
 from buildbot_bench.core.revision import Revision
-from buildbot_bench.core.run_times import RunTimes
 from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.local.builds import Workshop, first_line
-from buildbot_bench.local.campaign import Campaign, LocalSearch, Watcher
+from buildbot_bench.local.campaign import Campaign, LocalSearch, Measurer, Watcher
 from buildbot_bench.local.known import ASSUMED_BUILD_S, Known, known_of
-from buildbot_bench.local.measuring import Measurer
 from buildbot_bench.local.store import NewRun, Store, StoredBuild, StoredRun
 
 _LOG_CHARACTERS = 4000  # of a run that failed

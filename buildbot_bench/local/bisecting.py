@@ -26,9 +26,8 @@ from buildbot_bench.core.search import (
 )
 from buildbot_bench.core.search import meanwhile as worth_meanwhile
 from buildbot_bench.local.bench import Bench
-from buildbot_bench.local.campaign import LocalSearch, Watcher
+from buildbot_bench.local.campaign import LocalSearch, Watcher, coarse_value
 from buildbot_bench.local.known import SKIPPED, Known
-from buildbot_bench.local.measuring import coarse_value
 
 _PLANS_KEPT = 4
 _LINES_SHOWN = 5  # of what a build printed that failed

@@ -24,10 +24,10 @@ from buildbot_bench.core.limits import GIB, spoken
 from buildbot_bench.core.revision import ABBREVIATION_LENGTH, Revision
 from buildbot_bench.core.search import PREBUILT
 from buildbot_bench.lab.command.process import RESERVE_BYTES, Confines, Contained, Ran, Stop
-from buildbot_bench.local.git import Git, GitRefusedError
 from buildbot_bench.local.recipe import BuildRecipe, BuildStep, Carried, Fix
 from buildbot_bench.local.store import NewBuild, Store, StoredBuild
 from buildbot_bench.local.trees import Submodules, pack, remove_tree, unpack
+from buildbot_bench.programs import Git, GitRefusedError
 
 ONE_TREE = "tree"
 """Where all is built and run that is not built beside a run: paths in a build are then the same."""

@@ -9,15 +9,17 @@ from itertools import islice
 from buildbot_bench.core.compare.model import ComparedVariant, ComparisonReport, SeriesValues
 from buildbot_bench.core.compare.report import compose_comparison
 from buildbot_bench.core.compare.schedule import (
-    MIN_VARIANTS,
     BootLimits,
     VariantPlan,
     more_for_all,
     next_block,
+    no_op,
+    same_as,
     verdicts_of,
+    why_one_image,
 )
 from buildbot_bench.core.compare.suite import suite_series
-from buildbot_bench.core.compare.variants import no_op, same_as, why_one_image
+from buildbot_bench.core.compare.variants import MIN_VARIANTS
 from buildbot_bench.core.compare.verdict import (
     ComparisonTerms,
     SidesVerdict,
@@ -30,8 +32,7 @@ from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.report.words import count, duration
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.local.bench import EPOCH, Bench
-from buildbot_bench.local.campaign import Watcher
-from buildbot_bench.local.measuring import coarse_value
+from buildbot_bench.local.campaign import Watcher, coarse_value
 from buildbot_bench.local.reports import CONFIDENCE, machine
 from buildbot_bench.local.store import StoredBuild, StoredRun
 

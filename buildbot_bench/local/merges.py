@@ -10,8 +10,8 @@ from typing import Self
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.core.revision import Revision, RevisionRange
 from buildbot_bench.core.variant import is_directory
-from buildbot_bench.local.git import Git, GitRefusedError, identity
 from buildbot_bench.local.revisions import Revisions, by_hash
+from buildbot_bench.programs import Git, GitRefusedError, identity
 
 
 def directory_of(git: Git, merge: str, tip: str) -> str:

@@ -8,7 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.local.git import Git, GitRefusedError
+from buildbot_bench.programs import Git, GitRefusedError
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

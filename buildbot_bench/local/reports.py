@@ -19,8 +19,8 @@ from buildbot_bench.core.report.context import (
     replay_stages,
     runners_up,
 )
-from buildbot_bench.core.report.inside import Inside, section_of
 from buildbot_bench.core.report.model import AddedSection, AppliedFix, ProbeRecord, Report, Setting
+from buildbot_bench.core.report.related import Inside, section_of
 from buildbot_bench.core.report.words import named, what_changed
 from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.core.search import PREBUILT, Step

@@ -12,7 +12,7 @@ from pathlib import Path
 from buildbot_bench.core.errors import InfraError, UsageError
 from buildbot_bench.core.legible import one_line, quoted
 from buildbot_bench.core.revision import ABBREVIATION_LENGTH, Revision, RevisionRange
-from buildbot_bench.local.git import Git, GitRefusedError, identity
+from buildbot_bench.programs import Git, GitRefusedError, identity
 
 WORKING_TREE = "."
 """The name by which a person means it."""

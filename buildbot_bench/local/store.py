@@ -12,8 +12,7 @@ from statistics import median
 from typing import Any
 
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.core.metric import Metric
-from buildbot_bench.core.run_times import RunTimes
+from buildbot_bench.core.metric import Metric, RunTimes
 from buildbot_bench.core.wire import FailureKind
 
 SCHEMA_VERSION = 3

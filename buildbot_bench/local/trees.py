@@ -19,7 +19,7 @@ from pathlib import Path
 from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageError
 from buildbot_bench.core.legible import one_line
 from buildbot_bench.durable import bring_to_disk
-from buildbot_bench.local.git import Git, GitRefusedError
+from buildbot_bench.programs import Git, GitRefusedError
 
 _CHUNK = 1 << 20  # bytes
 # Git's own, and what Python writes beside a source with the time of the checkout in it.

@@ -26,7 +26,6 @@ from twisted.logger import (
 from twisted.python.logfile import LogFile
 
 from buildbot_bench.core.condition import Hang
-from buildbot_bench.one_thread import limit_loaded
 from buildbot_bench.plugin.broker.removed import BeforeBuilders
 from buildbot_bench.plugin.buildbot_fixes.hang_ups import outlive_hang_ups
 from buildbot_bench.plugin.buildbot_fixes.heartbeat import beat_on
@@ -47,6 +46,7 @@ from buildbot_bench.plugin.requests.scheduled import ScheduledComparisons
 from buildbot_bench.plugin.rest.endpoints import register
 from buildbot_bench.plugin.rest.searches import BenchIncident, ComparisonResource, Search, Testbed
 from buildbot_bench.plugin.rest.views import BenchView
+from buildbot_bench.process_environment import limit_loaded
 from buildbot_bench.steady_timers import SteadyTimers
 from buildbot_bench.workflow.model import Workflow
 

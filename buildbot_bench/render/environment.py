@@ -13,9 +13,10 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
 from buildbot_bench.core import figures
-from buildbot_bench.core.report import farm_mails, opinions, why_words, words
+from buildbot_bench.core.report import farm_mails, why_words, words
+from buildbot_bench.core.report.context import said, so_far
+from buildbot_bench.installed import shipped
 from buildbot_bench.render import layout
-from buildbot_bench.shipped import shipped
 
 PAGE = "plugins/bench/glossary.html"
 """Where the page lies beneath the master's address."""
@@ -78,10 +79,10 @@ def environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    for module in (farm_mails, figures, layout, opinions, why_words, words):
+    for module in (farm_mails, figures, layout, why_words, words):
         made.filters.update(_functions(module))
     made.filters.update(
-        {one.__name__: one for one in (cell, code, fence, glossary_url, link, prose)}
+        {one.__name__: one for one in (cell, code, fence, glossary_url, link, prose, said, so_far)}
     )
     return made
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from zlib import crc32
 
 from buildbot_bench.core.legible import one_line, shorten
-from buildbot_bench.core.profile.model import MOSTLY_IDLE, Profile
-from buildbot_bench.core.profile.symbols import (
+from buildbot_bench.core.profile.functions import (
     CALLCHAIN_DEPTH,
     ShareChange,
     restore_callers,
     share_change,
 )
+from buildbot_bench.core.profile.model import MOSTLY_IDLE, Profile
 from buildbot_bench.render.environment import rendered
 
 ROOT = "all busy cycles"

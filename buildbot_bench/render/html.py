@@ -18,6 +18,7 @@ from buildbot_bench.core.report.evidence_model import ImageValues, Level
 from buildbot_bench.core.report.model import Report, StepReport
 from buildbot_bench.core.report.words import count, quantity
 from buildbot_bench.core.sample import Iteration, Sample
+from buildbot_bench.installed import shipped
 from buildbot_bench.render.environment import rendered
 from buildbot_bench.render.mime import Picture
 from buildbot_bench.render.plots.distribution import BoxGroup, distribution
@@ -28,7 +29,6 @@ from buildbot_bench.render.plots.history import (
     history,
     posterior,
 )
-from buildbot_bench.shipped import shipped
 
 # Verdana at 11 px, on average; a picture inside an <img> cannot ask the browser.
 _CHARACTER_PX = 7

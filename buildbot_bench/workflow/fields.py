@@ -17,9 +17,9 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from buildbot_bench.core.branches import PLAIN_BRANCH
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.legible import quoted
+from buildbot_bench.core.revision import PLAIN_BRANCH
 from buildbot_bench.core.triggers import compile_pattern
 
 Item = TypeVar("Item")

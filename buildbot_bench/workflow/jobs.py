@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, Discriminator, Field, PrivateAttr, Tag, WithJsonSchema
 
 from buildbot_bench.workflow.fields import Environment, Model, Name, OneOrMore, Text, alone
-from buildbot_bench.workflow.github import CHECKOUT, UPLOAD, is_upload, our_action
 from buildbot_bench.workflow.matrix import Iterations, Strategy
+from buildbot_bench.workflow.problems import CHECKOUT, UPLOAD, is_upload, our_action
 
 Minutes = Annotated[float, Field(gt=0, le=7 * 24 * 60)]
 

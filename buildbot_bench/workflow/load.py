@@ -16,15 +16,18 @@ from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.limits import WORKFLOW_BYTES, WORKFLOW_DEPTH, WORKFLOW_NODES, spoken
 from buildbot_bench.workflow import jobs
 from buildbot_bench.workflow.fields import what_a_pattern_asks
-from buildbot_bench.workflow.github import (
+from buildbot_bench.workflow.model import Workflow
+from buildbot_bench.workflow.problems import (
     EXPRESSION,
+    Place,
+    Problem,
+    RelationError,
     action_problem,
     expression_problem,
     key_problem,
+    nearest,
 )
-from buildbot_bench.workflow.model import Workflow
-from buildbot_bench.workflow.outlines import relation_problems
-from buildbot_bench.workflow.relations import Place, Problem, RelationError, nearest
+from buildbot_bench.workflow.relations import relation_problems
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, order=True)

@@ -1,6 +1,6 @@
-"""A job's matrix of testbeds and workloads, by GitHub's rules."""
+"""A job's matrix of testbeds and workloads, by GitHub's rules, and its problems."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Annotated, Any, Literal, Self
 
@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.workflow.fields import Model, Name, OneOrMore
+from buildbot_bench.workflow.problems import Place, Problem, nearest
 
 MOST_ITERATIONS = 1000
 # GitHub takes 256 jobs of a matrix; here each is no more than a row of a table.
@@ -118,8 +119,38 @@ class Matrix(Model):
             exclude=[rule.model_dump(exclude_none=True) for rule in self.exclude],
         )
 
+    def is_too_large(self, runs_on: Sequence[str]) -> bool:
+        """Whether it has more combinations than are ever meant."""
+        return len(runs_on) * len(self.workload) > MOST_COMBINATIONS
+
 
 class Strategy(Model):
     """GitHub's place for the matrix."""
 
     matrix: Matrix
+
+
+def matrix_problems(name: str, matrix: Matrix, runs_on: Sequence[str]) -> Iterator[Problem]:
+    """Whether what a job's matrix excludes is in it, and what it includes can be measured."""
+    where: Place = ("jobs", name, "strategy", "matrix")
+    if matrix.is_too_large(runs_on):
+        message = f"has more than {MOST_COMBINATIONS} combinations: make several jobs of it"
+        yield Problem(place=where, message=message)
+        return
+    for index, rule in enumerate(matrix.exclude):
+        for key, word, known in (
+            ("testbed", rule.testbed, runs_on),
+            ("workload", rule.workload, matrix.workload),
+        ):
+            if word is not None and word not in known:
+                message = f"excludes nothing: this matrix has no '{word}'{nearest(word, known)}"
+                yield Problem(place=(*where, "exclude", index, key), message=message)
+    for index, included in enumerate(matrix.include):
+        if included.testbed is None and included.workload not in {None, *matrix.workload}:
+            message = f"'{included.workload}' is new in this matrix: name the 'testbed', too"
+            yield Problem(place=(*where, "include", index), message=message)
+        if included.workload is None and included.testbed not in {None, *runs_on}:
+            message = f"'{included.testbed}' is not in 'runs-on': name the 'workload', too"
+            yield Problem(place=(*where, "include", index), message=message)
+    if not matrix.combinations(runs_on):
+        yield Problem(place=(*where, "exclude"), message="leaves nothing to measure")

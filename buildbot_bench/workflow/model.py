@@ -36,8 +36,8 @@ from buildbot_bench.workflow.fields import (
 )
 from buildbot_bench.workflow.jobs import BenchJob, BuildJob, Job
 from buildbot_bench.workflow.notify import Notify, notify_problems
-from buildbot_bench.workflow.outlines import outline
-from buildbot_bench.workflow.relations import Problem, job_problems, require, testbed_problems
+from buildbot_bench.workflow.problems import Problem, require
+from buildbot_bench.workflow.relations import job_problems, outline, testbed_problems
 from buildbot_bench.workflow.repositories import (
     Concurrency,
     On,

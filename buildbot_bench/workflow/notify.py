@@ -16,11 +16,11 @@ from pydantic import (
     model_validator,
 )
 
-from buildbot_bench import extensions
+from buildbot_bench import installed
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.workflow.fields import GITHUB_PATTERN, Model, Name, Site
-from buildbot_bench.workflow.relations import Problem, nearest, require
+from buildbot_bench.workflow.problems import Problem, nearest, require
 
 GitHubName = Annotated[str, StringConstraints(pattern=GITHUB_PATTERN)]
 
@@ -104,7 +104,7 @@ class Digest(Model):
 class Notify(Model):
     """Which sites hear of a culprit, once; none of them hears of improvements and doubts.
 
-    Other keys are those of sites that installed packages add (see buildbot_bench.extensions).
+    Other keys are those of sites that installed packages add (see buildbot_bench.installed).
     """
 
     model_config = ConfigDict(extra="allow")
@@ -162,8 +162,8 @@ def notify_problems(notify: Notify, repositories: Sequence[str]) -> Iterator[Pro
 
 
 def _settings(name: str, said: object) -> Model:
-    registered = extensions.registered(extensions.SITES)
+    registered = installed.registered(installed.SITES)
     if name not in registered:
         raise UsageError(f"unknown key{nearest(name, registered)}")
-    settings: Model = extensions.load(registered[name]).SETTINGS.model_validate(said)
+    settings: Model = installed.load(registered[name]).SETTINGS.model_validate(said)
     return settings

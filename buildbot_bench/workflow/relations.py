@@ -1,36 +1,30 @@
-"""Checks across a workflow's jobs: needs, artefacts, machines, matrices and testbeds."""
+"""Checks across a workflow's jobs, by an outline of each, read even from a file with mistakes."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import combinations
+from typing import Any, TypeVar
 
-from buildbot_bench.workflow.github import machine_problem
-from buildbot_bench.workflow.matrix import MOST_COMBINATIONS, Matrix
+from pydantic import TypeAdapter, ValidationError
 
-Place = tuple[str | int, ...]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Problem:
-    """One thing that is wrong, and the keys that lead to it from the top of the file.
-
-    `of_key`: the last key itself is wrong, and not its value. `mark` is the line and
-    the column within a long text, both from 1, where they are known better than by the keys.
-    """
-
-    place: Place
-    message: str
-    of_key: bool = False
-    mark: tuple[int, int] | None = None
-
-
-class RelationError(ValueError):
-    """Parts that are well formed but do not fit together."""
-
-    def __init__(self, problems: tuple[Problem, ...]) -> None:
-        super().__init__("; ".join(problem.message for problem in problems))
-        self.problems = problems
+from buildbot_bench.workflow.fields import Name, OneOrMore
+from buildbot_bench.workflow.jobs import BUILD_JOB, BenchJob, BuildJob, UploadStep, kind_of_job
+from buildbot_bench.workflow.matrix import (
+    MOST_RULES,
+    Excluded,
+    Included,
+    Matrix,
+    matrix_problems,
+)
+from buildbot_bench.workflow.problems import (
+    Place,
+    Problem,
+    is_upload,
+    machine_problem,
+    nearest,
+)
+from buildbot_bench.workflow.settings import Control, control_problems
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,17 +46,11 @@ class JobOutline:
     def measured(self) -> dict[str, tuple[str, ...]]:
         """The workloads by the testbed or the label on which the matrix has them."""
         found: dict[str, tuple[str, ...]] = {}
-        if self.matrix is not None and self.runs_on is not None and not self.is_too_large:
+        if self.matrix and self.runs_on is not None and not self.matrix.is_too_large(self.runs_on):
             for one in self.matrix.combinations(self.runs_on):
                 word, workload = one.get("testbed", ""), one.get("workload", "")
                 found[word] = (*found.get(word, ()), workload)
         return found
-
-    @property
-    def is_too_large(self) -> bool:
-        """Whether the matrix has more combinations than are ever meant."""
-        size = len(self.runs_on or ()) * len(self.matrix.workload if self.matrix else ())
-        return size > MOST_COMBINATIONS
 
     @property
     def workloads(self) -> tuple[str, ...] | None:
@@ -73,19 +61,6 @@ class JobOutline:
 
 
 Outlines = Mapping[str, JobOutline]
-
-
-def nearest(word: str, known: Collection[str]) -> str:
-    """`; did you mean 'matrix'?` or, when nothing is near, all of them."""
-    if matches := get_close_matches(word, known, n=1, cutoff=0.5):
-        return f"; did you mean '{matches[0]}'?"
-    return f"; known here: {', '.join(known)}" if known else ""
-
-
-def require(problems: Iterator[Problem]) -> None:
-    """See that there is no problem."""
-    if found := tuple(problems):
-        raise RelationError(found)
 
 
 def job_problems(jobs: Outlines, repositories: Sequence[str] = ()) -> Iterator[Problem]:
@@ -142,8 +117,10 @@ def _machine_problems(name: str, job: JobOutline) -> Iterator[Problem]:
 
 def _bench_problems(names: Iterable[str], jobs: Outlines) -> Iterator[Problem]:
     for name in names:
-        yield from matrix_problems(name, jobs[name])
-        for needed in jobs[name].needs or ():
+        job = jobs[name]
+        if job.matrix is not None and job.runs_on is not None:
+            yield from matrix_problems(name, job.matrix, job.runs_on)
+        for needed in job.needs or ():
             if message := _need_problem(name, needed, jobs):
                 yield Problem(place=("jobs", name, "needs"), message=message)
 
@@ -182,34 +159,6 @@ def _artefact_problems(name: str, job: JobOutline) -> Iterator[Problem]:
         yield Problem(place=("jobs", name, "steps", surplus), message=message)
 
 
-def matrix_problems(name: str, job: JobOutline) -> Iterator[Problem]:
-    """Whether what a matrix excludes is in it, and what it includes can be measured."""
-    if job.matrix is None or job.runs_on is None:
-        return
-    where: Place = ("jobs", name, "strategy", "matrix")
-    if job.is_too_large:
-        message = f"has more than {MOST_COMBINATIONS} combinations: make several jobs of it"
-        yield Problem(place=where, message=message)
-        return
-    for index, rule in enumerate(job.matrix.exclude):
-        for key, word, known in (
-            ("testbed", rule.testbed, job.runs_on),
-            ("workload", rule.workload, job.matrix.workload),
-        ):
-            if word is not None and word not in known:
-                message = f"excludes nothing: this matrix has no '{word}'{nearest(word, known)}"
-                yield Problem(place=(*where, "exclude", index, key), message=message)
-    for index, included in enumerate(job.matrix.include):
-        if included.testbed is None and included.workload not in {None, *job.matrix.workload}:
-            message = f"'{included.workload}' is new in this matrix: name the 'testbed', too"
-            yield Problem(place=(*where, "include", index), message=message)
-        if included.workload is None and included.testbed not in {None, *job.runs_on}:
-            message = f"'{included.testbed}' is not in 'runs-on': name the 'workload', too"
-            yield Problem(place=(*where, "include", index), message=message)
-    if not any(job.measured.values()):
-        yield Problem(place=(*where, "exclude"), message="leaves nothing to measure")
-
-
 def testbed_problems(labels: Mapping[str, Collection[str]], jobs: Outlines) -> Iterator[Problem]:
     """Whether each testbed that a job names is described, once any is; `labels` of each."""
     for testbed, given in labels.items():
@@ -242,3 +191,137 @@ def _place_problems(
             if job.matrix is None or set(measured.get(word, ())) & set(measured.get(other, ())):
                 message = f"'{word}' and '{other}' are both '{testbed}'"
                 yield Problem(place=places[other], message=message)
+
+
+Value = TypeVar("Value")
+
+_NAMES: TypeAdapter[tuple[str, ...]] = TypeAdapter(OneOrMore[Name])
+_INCLUDED: TypeAdapter[Excluded] = TypeAdapter(Included)
+_EXCLUDED: TypeAdapter[Excluded] = TypeAdapter(Excluded)
+_NAME: TypeAdapter[str] = TypeAdapter(Name)
+
+
+def outline(job: BuildJob | BenchJob) -> JobOutline:
+    """The outline of a job without mistakes."""
+    if isinstance(job, BenchJob):
+        return JobOutline(
+            builds=False, needs=job.needs, runs_on=job.runs_on, matrix=job.strategy.matrix
+        )
+    uploads = (i for i, step in enumerate(job.steps) if isinstance(step, UploadStep))
+    return JobOutline(
+        builds=True, runs_on=job.runs_on, uploads=tuple(uploads), repository=job.repository
+    )
+
+
+def relation_problems(data: Any) -> Iterator[Problem]:
+    """What does not fit together in a file that has other mistakes besides.
+
+    Of those it makes nothing more: what cannot be understood is taken to fit.
+    """
+    written = _at(data, "jobs")
+    if not isinstance(written, dict):
+        return
+    jobs = {name: _outline_of(job) for name, job in written.items() if _is_name(name)}
+    testbeds = {
+        name: value for name, value in _mapping(_at(data, "testbeds")).items() if _is_name(name)
+    }
+    repositories = [name for name in _mapping(_at(data, "repositories")) if _is_name(name)]
+    yield from job_problems(jobs, repositories)
+    labels = {
+        name: _understood(_NAMES, _at(value, "labels")) or () for name, value in testbeds.items()
+    }
+    yield from testbed_problems(labels, jobs)
+    if all(job.builds or job.workloads is not None for job in jobs.values()):
+        workloads = {name: _workloads_on(name, labels[name], jobs) for name in testbeds}
+        control = TypeAdapter(Control)
+        controls = {
+            name: _understood(control, _at(value, "control")) for name, value in testbeds.items()
+        }
+        yield from control_problems(controls, workloads)
+
+
+def _workloads_on(
+    testbed: str, labels: tuple[str, ...], jobs: Mapping[str, JobOutline]
+) -> tuple[str, ...]:
+    return tuple(
+        workload
+        for job in jobs.values()
+        for word, workloads in job.measured.items()
+        if word == testbed or word in labels
+        for workload in workloads
+    )
+
+
+def _outline_of(job: Any) -> JobOutline:
+    if kind_of_job(job) == BUILD_JOB:
+        return JobOutline(
+            builds=True,
+            runs_on=_understood(_NAMES, _at(job, "runs-on")),
+            uploads=_uploads(_at(job, "steps")),
+            repository=_repository(_at(job, "steps")),
+        )
+    return JobOutline(
+        builds=False,
+        needs=_understood(_NAMES, _at(job, "needs")),
+        runs_on=_understood(_NAMES, _at(job, "runs-on")),
+        matrix=_matrix(_at(_at(job, "strategy"), "matrix")),
+    )
+
+
+def _matrix(written: Any) -> Matrix | None:
+    """What can be understood of a matrix; a rule that cannot be does nothing in it."""
+    workload = _understood(_NAMES, _at(written, "workload"))
+    if workload is None:
+        return None
+    return Matrix.model_construct(
+        workload=workload,
+        include=_rules(_INCLUDED, _at(written, "include")),
+        exclude=_rules(_EXCLUDED, _at(written, "exclude")),
+    )
+
+
+def _rules(adapter: TypeAdapter[Excluded], written: Any) -> tuple[Excluded, ...]:
+    nothing = Included.model_construct()
+    rules = written[:MOST_RULES] if isinstance(written, list) else ()
+    return tuple(_understood(adapter, rule) or nothing for rule in rules)
+
+
+def _uploads(steps: Any) -> tuple[int, ...] | None:
+    if not isinstance(steps, list) or not steps:
+        return None
+    found = tuple(i for i, step in enumerate(steps) if is_upload(_at(step, "uses")))
+    unclear = any(not isinstance(step, dict) or not {"uses", "run"} & {*step} for step in steps)
+    return found if found or not unclear else None
+
+
+def _repository(steps: Any) -> str | None:
+    named = (
+        (_at(_at(step, "with"), "repository") for step in steps) if isinstance(steps, list) else ()
+    )
+    return next((_understood(_NAME, name) for name in named if name is not None), None)
+
+
+def _understood(adapter: TypeAdapter[Value], value: Any) -> Value | None:
+    if value is None:
+        return None
+    try:
+        return adapter.validate_python(value)
+    except ValidationError:
+        return None
+
+
+def _at(mapping: Any, key: str) -> Any:
+    """The value of a key; where it is missing, behind the one that is nearest to it."""
+    keys = _mapping(mapping)
+    if key in keys:
+        return keys[key]
+    near = get_close_matches(key, [str(one) for one in keys], n=1, cutoff=0.8)
+    return keys.get(near[0]) if near else None
+
+
+def _mapping(value: Any) -> dict[Any, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _is_name(key: Any) -> bool:
+    return _understood(_NAME, key) is not None

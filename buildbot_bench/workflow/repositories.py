@@ -14,15 +14,15 @@ from pydantic import (
     model_validator,
 )
 
-from buildbot_bench.core.branches import (
+from buildbot_bench.core.compare.variants import cells_of
+from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.revision import (
     branch_in,
     is_literal,
     name_in_repository,
     repository_of,
     selected_branches,
 )
-from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.factor_cells import cells_of
 from buildbot_bench.core.triggers import parse_cron
 from buildbot_bench.core.variant import PatchFile, Review, parse_variant
 from buildbot_bench.workflow.fields import (
@@ -35,7 +35,7 @@ from buildbot_bench.workflow.fields import (
     Text,
     checked,
 )
-from buildbot_bench.workflow.relations import Problem
+from buildbot_bench.workflow.problems import Problem
 
 MOST_SCHEDULES = 50
 

@@ -22,7 +22,7 @@ from buildbot_bench.workflow.fields import (
     alone,
     checked,
 )
-from buildbot_bench.workflow.relations import Problem, nearest
+from buildbot_bench.workflow.problems import Problem, nearest
 
 DAY_S = 24 * 3600.0
 

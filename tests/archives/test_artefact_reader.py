@@ -6,9 +6,15 @@ import tarfile
 
 import pytest
 
-from buildbot_bench.archives.contents import contents, contents_apart
+from buildbot_bench.archives.contents import (
+    MANIFEST_NAME,
+    Manifest,
+    contents,
+    contents_apart,
+    neutral_digest,
+    write_manifest,
+)
 from buildbot_bench.core.elf import Sizes
-from buildbot_bench.core.neutral import NAME, Manifest, neutral_digest, write_manifest
 from tests.core.elf_files import CODE, DATA, WRITE, Part, elf
 
 MADE = Manifest(variant="r311849", config="GENERIC-NODEBUG", toolchain="clang 14", flags="-j4")
@@ -60,7 +66,7 @@ def test_another_kernel_or_module_is_another_digest(tmp_path, files):
 
 def test_the_manifest_is_told_and_makes_no_other_kernel(tmp_path):
     bare = packed(tmp_path / "bare", {"boot/kernel": kernel()})
-    files = {f"boot/{NAME}": write_manifest(MADE).encode(), "boot/kernel": kernel()}
+    files = {f"boot/{MANIFEST_NAME}": write_manifest(MADE).encode(), "boot/kernel": kernel()}
     held = contents(packed(tmp_path / "told", files))
     assert held.manifest == MADE
     assert held.kernel_digest == contents(bare).kernel_digest
@@ -84,7 +90,7 @@ def test_the_sizes_of_kernel_and_modules_are_told_to_who_has_it_read(tmp_path):
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"format": 2}', '{"format": 1, "files": {}}'])
 def test_a_manifest_that_is_none_is_passed_over(tmp_path, text):
-    files = {NAME: text.encode(), "kernel": kernel()}
+    files = {MANIFEST_NAME: text.encode(), "kernel": kernel()}
     assert contents(packed(tmp_path / "odd", files)).manifest is None
 
 

@@ -15,9 +15,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from buildbot_bench.archives.contents import contents
+from buildbot_bench.archives.contents import MANIFEST_NAME, contents, neutral_digest, write_manifest
 from buildbot_bench.core.errors import UntestableRevision
-from buildbot_bench.core.neutral import NAME, neutral_digest, write_manifest
 from tests.archives.test_artefact_reader import MADE, kernel, packed
 
 GZIP = partial(gzip.compress, mtime=0)
@@ -70,7 +69,7 @@ def test_what_follows_a_compressed_archive_makes_it_another_file(tmp_path, squee
 
 
 @pytest.mark.parametrize("mode", ["w", "w:gz", "w:bz2", "w:xz"])
-@pytest.mark.parametrize("files", [{}, {NAME: write_manifest(MADE).encode()}])
+@pytest.mark.parametrize("files", [{}, {MANIFEST_NAME: write_manifest(MADE).encode()}])
 def test_an_archive_without_a_kernel_is_none(tmp_path, mode, files):
     with pytest.raises(UntestableRevision, match=r"archive without a kernel|but zeros"):
         contents(packed(tmp_path / "bare", files, mode))

@@ -9,7 +9,7 @@ from buildbot.db.model import Model
 from benchmarks.many_labs import Size, make_repositories
 from benchmarks.year import Notes
 from benchmarks.year_farm import UNTOLD, keep_kernels, live, settings
-from buildbot_bench.demo.place import FarmPlace
+from buildbot_bench.demo.on_disk import FarmPlace
 from buildbot_bench.demo.verifying import verify
 from buildbot_bench.plugin.db.schema import REPORT, SEARCH
 from tests.databases import DATABASES, new_database, postgresql_server

@@ -7,13 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from buildbot_bench.archives.contents import contents
+from buildbot_bench.archives.contents import MANIFEST_NAME, Manifest, contents, parse_manifest
 from buildbot_bench.build.cli import main
-from buildbot_bench.core.neutral import NAME, Manifest, parse_manifest
 from tests.fakes.freebsd_tree import make_tree
 
 DONE, UNTESTABLE, USAGE, ILL = 0, 1, 64, 75
-PACKED = [NAME, "if_em.ko", "if_igb.ko", "kernel", "kernel.debug", "pf.ko"]
+PACKED = [MANIFEST_NAME, "if_em.ko", "if_igb.ko", "kernel", "kernel.debug", "pf.ko"]
 
 HAS_LLD = shutil.which("ld.lld") is not None
 HAS_CLANG = HAS_LLD and shutil.which("clang") is not None
@@ -82,7 +81,7 @@ class Builder:
 
     def manifest(self) -> Manifest:
         with tarfile.open(self.archive) as archive:
-            file = archive.extractfile(NAME)
+            file = archive.extractfile(MANIFEST_NAME)
             assert file is not None
             return parse_manifest(file.read().decode())
 

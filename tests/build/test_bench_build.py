@@ -6,12 +6,11 @@ import struct
 
 import pytest
 
-from buildbot_bench.archives.contents import contents
+from buildbot_bench.archives.contents import MANIFEST_NAME, contents
 from buildbot_bench.build.cli import main
 from buildbot_bench.build.packing import files_below
 from buildbot_bench.core.elf import sections
 from buildbot_bench.core.errors import UntestableRevision
-from buildbot_bench.core.neutral import NAME
 from tests.build.builder import (
     DONE,
     ILL,
@@ -36,13 +35,13 @@ def test_a_kernel_and_the_named_modules_are_packed_with_a_manifest(builder):
     assert "MODULES_OVERRIDE=em pf" in version_of.flags
     assert {"WITH_REPRODUCIBLE_BUILD=yes", "WITH_META_MODE=yes"} <= set(version_of.flags.split())
     assert str(builder.home) not in version_of.flags
-    assert set(version_of.files) == set(PACKED) - {NAME}
+    assert set(version_of.files) == set(PACKED) - {MANIFEST_NAME}
     assert version_of.toolchain
 
 
 def test_no_modules_means_none(builder):
     assert builder.build("--modules=none") == DONE
-    assert builder.packed() == [NAME, "kernel", "kernel.debug"]
+    assert builder.packed() == [MANIFEST_NAME, "kernel", "kernel.debug"]
     assert "NO_MODULES=yes" in builder.manifest().flags
 
 

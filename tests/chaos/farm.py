@@ -14,8 +14,7 @@ import sqlalchemy as sa
 
 from buildbot_bench.core.errors import BenchError
 from buildbot_bench.demo.generated_history import git
-from buildbot_bench.demo.on_disk import lab_states, processes
-from buildbot_bench.demo.place import FarmPlace
+from buildbot_bench.demo.on_disk import FarmPlace, lab_states, processes
 from buildbot_bench.demo.watching import Child, answers
 from tests.chaos import stacks
 from tests.chaos.clock import WallClock

@@ -9,7 +9,7 @@ from buildbot_bench.cli.compare import main as compare_main
 from buildbot_bench.cli.farm_access import FarmCommand
 from buildbot_bench.cli.local_arguments import parse_local_bisect
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.render.text import report_text
+from buildbot_bench.render.message import report_text
 from tests.fakes import reports
 from tests.ports import free_port
 

@@ -13,8 +13,8 @@ from buildbot_bench.cli.local_arguments import (
 )
 from buildbot_bench.cli.local_workflow import TESTBEDS, task_of
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.local.git import Git
 from buildbot_bench.local.recipe import BuildStep
+from buildbot_bench.programs import Git
 from tests.gitrepo import Commit, git, make_repository
 
 WORKFLOW = """\

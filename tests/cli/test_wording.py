@@ -9,14 +9,9 @@ from buildbot_bench.api.states import SearchState
 from buildbot_bench.cli.console import exit_status
 from buildbot_bench.cli.farm_jobs import understood
 from buildbot_bench.cli.live import range_bar
-from buildbot_bench.cli.wording import (
-    hours_text,
-    remaining_text,
-    result_text,
-    what_is_searched,
-)
+from buildbot_bench.cli.wording import remaining_text, result_text, what_is_searched
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.core.figures import sureness
+from buildbot_bench.core.figures import hours_text, sureness
 from buildbot_bench.core.json_model import from_json
 from tests.fakes.rehearsal import STORY, FakeSearch, forecast
 

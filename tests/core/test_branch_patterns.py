@@ -2,7 +2,7 @@
 
 import pytest
 
-from buildbot_bench.core.branches import is_literal, selected_branches
+from buildbot_bench.core.revision import is_literal, selected_branches
 
 THERE = (
     "main",

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from buildbot_bench.core.profile.overlap import ChangedFile, overlaps
+from buildbot_bench.core.patch import ChangedFile, overlaps
 from buildbot_bench.core.report.why import Capture, Captures, explain, places_of
 from tests.core.profiles import folded
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from buildbot_bench.core.json_model import to_json
-from buildbot_bench.core.profile.costs import CostChange, compare_costs, cost_ratio, price
+from buildbot_bench.core.profile.functions import CostChange, compare_costs, cost_ratio, price
 from buildbot_bench.core.profile.model import EXECUTED, Profile, Stack
 from buildbot_bench.core.report.why import Capture, Captures, PerPacket, Why, explain, per_packet
 from buildbot_bench.core.report.why_words import function_place, unexplained

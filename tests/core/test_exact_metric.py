@@ -15,8 +15,8 @@ from buildbot_bench.core.judge.decide import judge
 from buildbot_bench.core.judge.model import Alarm, JudgePolicy, Nothing, Suspicion
 from buildbot_bench.core.model.learn import learn
 from buildbot_bench.core.model.noise import counted as counts_prior
+from buildbot_bench.core.profile.functions import compare_symbols
 from buildbot_bench.core.profile.model import EXECUTED, Profile, Stack
-from buildbot_bench.core.profile.symbols import compare_symbols
 from buildbot_bench.core.report.compose import compose
 from buildbot_bench.core.sample import (
     INSTRUCTIONS_PER_PACKET,

@@ -21,7 +21,7 @@ from buildbot_bench.core.model.image_luck import (
     near_density,
 )
 from buildbot_bench.core.model.learn import learn
-from buildbot_bench.core.model.spread import robust_level
+from buildbot_bench.core.model.noise import robust_level
 from buildbot_bench.core.sample import Iteration, Metric, NoiseClass, Sample
 
 RUN, BUILD = 0.005, 0.002

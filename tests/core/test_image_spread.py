@@ -4,8 +4,7 @@ import math
 
 import pytest
 
-from buildbot_bench.core.model.noise import Noise
-from buildbot_bench.core.model.spread import spread_of_images
+from buildbot_bench.core.model.noise import Noise, spread_of_images
 from buildbot_bench.core.sample import Iteration, Sample
 
 NOISE = Noise(sigma_run=0.004, sigma_build=0.003, df_run=100.0, df_build=50.0)

@@ -9,14 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.incident.relation import (
-    AlarmedSeries,
-    bits_per_boot,
-    bits_to_find,
-    information_per_second,
-    is_worth_moving,
-    may_share_a_change,
-)
+from buildbot_bench.core.incident.model import AlarmedSeries, may_share_a_change
 from buildbot_bench.core.sample import (
     INSTRUCTIONS_PER_PACKET,
     PPS,
@@ -30,6 +23,12 @@ from buildbot_bench.core.search import (
     Measurement,
     SearchPolicy,
     plan,
+)
+from buildbot_bench.core.search.information import (
+    bits_per_boot,
+    bits_to_find,
+    information_per_second,
+    is_worth_moving,
 )
 from buildbot_bench.core.touched import exact_levels, exact_weights
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from buildbot_bench.core.compare.variants import left_out
+from buildbot_bench.core.compare.schedule import left_out
 from buildbot_bench.core.item import ItemUnderTest, item_of
 from buildbot_bench.lab.command.machine import machine_facts
 from buildbot_bench.lab.command.settings import CommandWorkload

@@ -16,7 +16,7 @@ from buildbot_bench.core.judge.model import (
     Suspicion,
     Unfit,
 )
-from buildbot_bench.core.model.noise import Bimodal, Noise
+from buildbot_bench.core.model.noise import Noise
 from buildbot_bench.core.sample import Iteration, Metric, NoiseClass, Sample
 from tests.fakes.judged_farm import Farm
 
@@ -449,7 +449,7 @@ def test_modes_far_apart_are_beyond_use() -> None:
         sigma_build=0.01,
         df_run=100.0,
         df_build=50.0,
-        bimodal=Bimodal(separation=0.3),
+        modes_apart=0.3,
     )
     verdict = Farm(noise=two).measured(range(1, 11), times=5).look(10)
     assert isinstance(verdict, Unfit)

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from buildbot_bench.core.judge.decide import judge
-from buildbot_bench.core.judge.marks import noise_marks, since_expected
 from buildbot_bench.core.judge.model import (
     Alarm,
     Nothing,
@@ -18,9 +17,9 @@ from buildbot_bench.core.judge.model import (
     Verdict,
     settled_by,
 )
+from buildbot_bench.core.judge.segment import noise_marks, since_expected
 from buildbot_bench.core.model.learn import learn
-from buildbot_bench.core.model.noise import Noise
-from buildbot_bench.core.model.spread import with_marked_noise
+from buildbot_bench.core.model.noise import Noise, with_marked_noise
 from buildbot_bench.core.sample import INSTRUCTIONS_PER_PACKET
 from tests.fakes.judged_farm import Farm
 

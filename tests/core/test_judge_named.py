@@ -7,12 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from buildbot_bench.core.judge import named as judging
+from buildbot_bench.core.judge import together as judging
 from buildbot_bench.core.judge.decide import judge_by_history
 from buildbot_bench.core.judge.model import Alarm, JudgePolicy, Settled, Suspicion
-from buildbot_bench.core.judge.named import deviations, judge_named
-from buildbot_bench.core.metric import Metric
-from buildbot_bench.core.named_values import NamedRun, NamedRuns, changed_values
+from buildbot_bench.core.judge.together import deviations, judge_named
+from buildbot_bench.core.metric import Metric, NamedRun, NamedRuns, changed_values
 
 VALUES, COMMITS = 60, 30
 POLICY = JudgePolicy(series=3 * VALUES)

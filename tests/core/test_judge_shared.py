@@ -17,7 +17,7 @@ from buildbot_bench.core.judge.recorded import (
     RecordedPoint,
     judge_recorded,
 )
-from buildbot_bench.core.judge.shared import judge_together
+from buildbot_bench.core.judge.together import judge_together
 from buildbot_bench.core.metric import Metric
 
 ALARM = Alarm(

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.core.metric import Metric
-from buildbot_bench.core.named_values import (
+from buildbot_bench.core.metric import (
     LONGEST_NAME,
     MOST_VALUES,
+    Metric,
     heard,
     overall,
     pack,

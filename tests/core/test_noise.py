@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from buildbot_bench.core.model.learn import auto_iterations, learn
-from buildbot_bench.core.model.noise import ARCHIVE
-from buildbot_bench.core.model.spread import spread_of_boots
+from buildbot_bench.core.model.noise import ARCHIVE, spread_of_boots
 from buildbot_bench.core.sample import Iteration, Metric, NoiseClass, Sample
 
 INSTRUCTIONS = Metric(name="cost", unit="instructions/packet", noise=NoiseClass.EXACT)
@@ -47,7 +46,7 @@ def test_apu2_ipfw_differs_little_between_boots_and_much_between_builds(data: Pa
     assert noise.sigma_run == pytest.approx(0.007, abs=0.0005)
     assert noise.sigma_build == pytest.approx(0.045, abs=0.003)
     assert noise.assumed == ()
-    assert noise.bimodal is None
+    assert noise.modes_apart is None
     assert not noise.saturated
 
 
@@ -107,19 +106,18 @@ def test_the_boot_that_raised_suspicion_is_left_out_where_it_was_repeated() -> N
 
 def test_two_modes_drawn_at_boot_are_noticed() -> None:
     noise = learn([sample(1, 580, 581, 738, 773, 780), sample(2, 579, 580, 583, 771, 775)])
-    assert noise.bimodal is not None
-    assert noise.bimodal.separation == pytest.approx(0.32, abs=0.03)
+    assert noise.modes_apart == pytest.approx(0.32, abs=0.03)
     assert noise.sigma_run > 0.05
 
 
 def test_a_lone_slow_boot_is_no_mode() -> None:
     history = [sample(n, 850.0, 1000.0, 1001.0, 999.0, 1000.5) for n in range(5)]
-    assert learn(history).bimodal is None
+    assert learn(history).modes_apart is None
 
 
 def test_ordinary_boots_have_one_mode() -> None:
     assert all(
-        learn(simulated(run=0.005, build=0.01, images=20, seed=seed)).bimodal is None
+        learn(simulated(run=0.005, build=0.01, images=20, seed=seed)).modes_apart is None
         for seed in range(20)
     )
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from buildbot_bench.core.report.harmless import harmless
-from buildbot_bench.core.report.opinions import Opinion, TrackRecord, said, so_far
+from buildbot_bench.core.report.compose import harmless
+from buildbot_bench.core.report.context import Opinion, TrackRecord, said, so_far
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.core.profile.model import Profile, Stack, require_traffic
-from buildbot_bench.core.profile.symbols import (
+from buildbot_bench.core.profile.functions import (
     Cycles,
     compare_symbols,
     restore_callers,
     top_symbols,
 )
+from buildbot_bench.core.profile.model import Profile, Stack, require_traffic
 from tests.core.profiles import CAPTURES, MISSED, SIMPLE_TX, folded, recorded
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from buildbot_bench.cli.ci import outcome_of
+from buildbot_bench.cli.outcomes import outcome_of
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.json_model import to_json
 from buildbot_bench.core.report.checks import IMAGES_AGREE

@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from buildbot_bench.core.judge.model import Said, Settled
+from buildbot_bench.core.judge.segment import describe_marks
 from buildbot_bench.core.model.noise import Noise
 from buildbot_bench.core.report.compose import compose
 from buildbot_bench.core.report.context import Context
-from buildbot_bench.core.report.opinions import describe_marks
 from buildbot_bench.render.html import report_html, report_markdown
-from buildbot_bench.render.text import report_text
+from buildbot_bench.render.message import report_text
 from tests.fakes import reports
 
 NOISE = Noise(sigma_run=0.005, sigma_build=0.005, df_run=50, df_build=50)

@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from buildbot_bench.core.compare.verdict import VerdictTerms, compare_sides
-from buildbot_bench.core.model.learn import learn
+from buildbot_bench.core.model.learn import learn, resolution, rounding_words, with_rounding
 from buildbot_bench.core.model.noise import Noise
-from buildbot_bench.core.model.resolution import resolution, rounding_words, with_rounding
 from buildbot_bench.core.sample import PPS, Iteration, Sample
 
 STILL = Noise(sigma_run=1e-6, sigma_build=1e-6, df_run=8, df_build=8)

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from buildbot_bench.core.run_logs import (
+from buildbot_bench.core.wire import (
     LONGEST_LOG,
     MOST_SENDERS,
     RunLogs,

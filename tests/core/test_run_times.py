@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from buildbot_bench.core.run_times import RunTimes
-from buildbot_bench.core.two_clocks import disagreement
+from buildbot_bench.core.metric import RunTimes
+from buildbot_bench.core.report.side_levels import disagreement
 
 
 def side(wall_s, cpu_s, *, noise=0.01, count=8, seed=1):

@@ -11,8 +11,8 @@ import pytest
 
 from buildbot_bench.demo.command import _parser, main
 from buildbot_bench.demo.init.answers import LABS
-from buildbot_bench.demo.place import place_of
-from buildbot_bench.extensions import DRIVERS, registered
+from buildbot_bench.demo.on_disk import place_of
+from buildbot_bench.installed import DRIVERS, registered
 from buildbot_bench.lab.tables import load_testbeds
 from buildbot_bench.worker_connection import worker_connection
 from buildbot_bench.workflow.load import load

@@ -11,7 +11,7 @@ from buildbot_bench.core.errors import InfraError
 from buildbot_bench.demo.command import _CHANGES
 from buildbot_bench.demo.generated_history import PLANTABLE
 from buildbot_bench.demo.scenario import _verdict, _watch, _workflow
-from buildbot_bench.extensions import EMBEDDED_WORKLOADS, registered
+from buildbot_bench.installed import EMBEDDED_WORKLOADS, registered
 from buildbot_bench.workflow.load import load
 
 SUBJECT = "[bench] r311849 (a1b2c3d4e6): forwarding -25.6 % on embedded [99 % sure]"

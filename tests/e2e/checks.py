@@ -7,8 +7,7 @@ from typing import Any
 
 import httpx
 
-from buildbot_bench.demo.on_disk import lab_states
-from buildbot_bench.demo.place import FarmPlace
+from buildbot_bench.demo.on_disk import FarmPlace, lab_states
 from buildbot_bench.demo.verifying import verify
 from tests.asking import ASKED
 from tests.contracts.pages.named import RESOURCES, places, programs, targets

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from buildbot_bench.cli.ci import DOTENV
+from buildbot_bench.cli.outcomes import DOTENV
 from tests.fakes.review_sites import NUMBER, REPOSITORY, TOKEN, Reviews, reviews
 from tests.gitrepo import Commit, git, make_repository
 from tests.readme import blocks

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from buildbot_bench.core.links import links_of
-from buildbot_bench.core.report.harmless import harmless
+from buildbot_bench.core.report.compose import harmless
 from buildbot_bench.core.report.incident_mails import (
     BreakageReport,
     RecoveryReport,

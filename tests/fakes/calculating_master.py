@@ -21,8 +21,8 @@ if "freeze-late" in sys.argv:
     import numpy  # noqa: F401, ICN001
 
 import buildbot_bench.core.search  # noqa: F401  what a master imports
-from buildbot_bench.one_thread import limit_loaded
 from buildbot_bench.plugin.farm.calculating import calculate, known
+from buildbot_bench.process_environment import limit_loaded
 from tests import calculated
 
 HANGS_S = 20.0

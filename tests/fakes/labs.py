@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from buildbot_bench.core.report.compose import harmless
 from buildbot_bench.core.report.farm_mails import (
     BrokenWorkloadReport,
     ControlRun,
@@ -11,7 +12,6 @@ from buildbot_bench.core.report.farm_mails import (
     TestbedWeek,
     WeeklyReport,
 )
-from buildbot_bench.core.report.harmless import harmless
 from tests.fakes.reports import HOSTILE
 
 DAY_S = 86400.0

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from buildbot_bench.core.errors import BenchError
-from buildbot_bench.core.run_times import RunTimes
+from buildbot_bench.core.metric import RunTimes
 from buildbot_bench.lab.driver import Blast
 from buildbot_bench.local.bisecting import SearchCourse
 

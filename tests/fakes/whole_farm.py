@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from buildbot_bench.core.search import Answer
 from buildbot_bench.core.wire import Finished, Measured, format_event
-from buildbot_bench.demo.place import FarmPlace
+from buildbot_bench.demo.on_disk import FarmPlace
 from buildbot_bench.demo.verifying import verify
 from buildbot_bench.plugin.db.columns import HostileText, JsonText
 

@@ -5,9 +5,8 @@ import json
 import tarfile
 from pathlib import Path
 
-from buildbot_bench.core.neutral import NAME, Manifest, write_manifest
+from buildbot_bench.archives.contents import MANIFEST_NAME, Manifest, write_manifest
 from buildbot_bench.core.read_files import ReadFiles, pack_read_files
-from buildbot_bench.core.run_logs import join_logs, split_logs
 from buildbot_bench.core.wire import (
     Failed,
     FailureKind,
@@ -17,7 +16,9 @@ from buildbot_bench.core.wire import (
     Profiled,
     Started,
     format_event,
+    join_logs,
     pieces,
+    split_logs,
 )
 from tests.core.elf_files import CODE, DEBUG, NOTE, Part, elf
 from tests.readme import CHECKOUT
@@ -158,7 +159,7 @@ def _archive(*members: tuple[str, bytes], kind: bytes = tarfile.REGTYPE) -> byte
 
 
 ARTEFACTS = (
-    _archive(("boot/kernel/kernel", ELF_FILES[0]), (NAME, MANIFESTS[0])),
+    _archive(("boot/kernel/kernel", ELF_FILES[0]), (MANIFEST_NAME, MANIFESTS[0])),
     _archive(("boot/kernel/kernel", b""), ("a", b"b"), kind=tarfile.SYMTYPE),
     _archive(("a" * 150, b"b")),
     ELF_FILES[0],

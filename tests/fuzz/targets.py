@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from buildbot_bench.api.answers import ComparisonShown, ForecastShown, ProbeShown, SearchShown
-from buildbot_bench.archives.contents import contents
+from buildbot_bench.archives.contents import contents, neutral_digest, parse_manifest
 from buildbot_bench.cli.bisect import parse_bisect
 from buildbot_bench.cli.compare import parse_compare
 from buildbot_bench.cli.farm_jobs import understood
@@ -21,15 +21,13 @@ from buildbot_bench.core import elf
 from buildbot_bench.core.build_log import BuildLog
 from buildbot_bench.core.elf import linker_hints
 from buildbot_bench.core.legible import long_line, one_line, several_lines, spelled_out
-from buildbot_bench.core.neutral import neutral_digest, parse_manifest
 from buildbot_bench.core.patch import read_diff
 from buildbot_bench.core.profile.formats import parse_folded, parse_pmc_graph
 from buildbot_bench.core.read_files import parse_read_files
 from buildbot_bench.core.revision import parse_spec
-from buildbot_bench.core.run_logs import split_logs
 from buildbot_bench.core.triggers import parse_cron
 from buildbot_bench.core.variant import parse_recipe, parse_tunable, parse_variant
-from buildbot_bench.core.wire import Joiner, format_event, parse_event, parse_events
+from buildbot_bench.core.wire import Joiner, format_event, parse_event, parse_events, split_logs
 from buildbot_bench.history.fetching import parse_progress
 from buildbot_bench.history.objects import harmless
 from buildbot_bench.lab.drivers.lockstep import parse_turns

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from buildbot_bench.core.report.kin import Relation
+from buildbot_bench.core.report.related import Relation
 from buildbot_bench.history.kin import kin_of
 from tests.running import ran
 

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageError
-from buildbot_bench.core.metric import NoiseClass
-from buildbot_bench.core.run_times import (
+from buildbot_bench.core.metric import (
     LEAST_STEPS,
+    NoiseClass,
     RunTimes,
     executions_needed,
     is_coarse,

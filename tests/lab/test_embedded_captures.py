@@ -5,7 +5,7 @@ import struct
 import pytest
 
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.core.profile.symbols import Cycles, compare_symbols
+from buildbot_bench.core.profile.functions import Cycles, compare_symbols
 from buildbot_bench.lab.drivers.embedded import EmbeddedDriver, EmbeddedSettings
 from buildbot_bench.lab.drivers.sampling import (
     SAMPLE_FRAMES,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from buildbot_bench.core.run_logs import RunLogs
+from buildbot_bench.core.wire import RunLogs
 from buildbot_bench.lab.pktgen import (
     FitRun,
     Flaw,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from buildbot_bench.core.neutral import neutral_digest
+from buildbot_bench.archives.contents import neutral_digest
 from buildbot_bench.lab.drivers.embedded import EmbeddedDriver, EmbeddedSettings
 from buildbot_bench.lab.files import sha256
 from buildbot_bench.lab.runner import Dut

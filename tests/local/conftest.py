@@ -9,11 +9,10 @@ from buildbot_bench.core.search.model import SearchPolicy
 from buildbot_bench.lab.command.settings import CommandWorkload
 from buildbot_bench.local.bench import Bench
 from buildbot_bench.local.builds import Repository, Workshop, opened
-from buildbot_bench.local.campaign import Campaign, LocalSearch
-from buildbot_bench.local.git import Git
-from buildbot_bench.local.measuring import Measurer
+from buildbot_bench.local.campaign import Campaign, LocalSearch, Measurer
 from buildbot_bench.local.recipe import BuildRecipe, BuildStep
 from buildbot_bench.local.revisions import Revisions
+from buildbot_bench.programs import Git
 from tests.gitrepo import Commit, make_repository
 
 COMMITS, SLOWER_FROM = 12, 8

@@ -2,9 +2,8 @@
 
 import pytest
 
-from buildbot_bench.cli.local_itself import itself_text
 from buildbot_bench.core.errors import UntestableRevision, UsageError
-from buildbot_bench.local.against_itself import measure_itself
+from buildbot_bench.local.against_itself import itself_text, measure_itself
 from buildbot_bench.local.revisions import Revisions
 from tests.fakes.local_bench import ReadMeasurer, SilentWatcher
 

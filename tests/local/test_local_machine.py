@@ -12,10 +12,10 @@ from buildbot_bench.core.errors import InfraError
 from buildbot_bench.core.report.model import ReportKind
 from buildbot_bench.local.bisecting import Bisection
 from buildbot_bench.local.builds import Workshop, opened
-from buildbot_bench.local.git import Git
 from buildbot_bench.local.recipe import BuildRecipe, BuildStep
 from buildbot_bench.local.reports import report_of
 from buildbot_bench.local.revisions import Revisions
+from buildbot_bench.programs import Git
 from tests.chaos.disk import disk_in
 from tests.fakes.local_bench import ReadMeasurer, SilentWatcher
 from tests.gitrepo import Commit, make_repository

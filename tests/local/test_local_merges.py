@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.report.inside import Inside, expected_inside, section_of
 from buildbot_bench.core.report.model import ReportKind
+from buildbot_bench.core.report.related import Inside, expected_inside, section_of
 from buildbot_bench.core.search.model import SearchPolicy
 from buildbot_bench.lab.command.settings import CommandWorkload
 from buildbot_bench.local.campaign import Campaign, LocalSearch
@@ -15,7 +15,7 @@ from buildbot_bench.local.merges import Merges
 from buildbot_bench.local.recipe import BuildRecipe, BuildStep
 from buildbot_bench.local.reports import SearchIntoMerges
 from buildbot_bench.local.revisions import Revisions
-from buildbot_bench.render.text import report_text
+from buildbot_bench.render.message import report_text
 from tests.fakes import reports
 from tests.fakes.local_bench import ReadMeasurer, SilentWatcher
 from tests.fakes.reports import history

@@ -9,10 +9,10 @@ from buildbot_bench.cli.bisect import main
 from buildbot_bench.core.report.model import ReportKind
 from buildbot_bench.core.search import PREBUILT
 from buildbot_bench.local.bisecting import Bisection
-from buildbot_bench.local.git import Git
 from buildbot_bench.local.reports import report_of
 from buildbot_bench.local.revisions import Revisions
-from buildbot_bench.render.text import report_text
+from buildbot_bench.programs import Git
+from buildbot_bench.render.message import report_text
 from tests.fakes.local_bench import ReadMeasurer, SilentWatcher
 from tests.local.conftest import COMMITS, SLOWER_FROM
 

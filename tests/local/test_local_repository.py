@@ -11,11 +11,11 @@ import pytest
 from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageError
 from buildbot_bench.core.metric import Metric
 from buildbot_bench.local.builds import Room, Workshop, opened
-from buildbot_bench.local.git import Git
 from buildbot_bench.local.recipe import BuildRecipe, BuildStep
 from buildbot_bench.local.revisions import Revisions
 from buildbot_bench.local.store import NewBuild, NewRun, Store
 from buildbot_bench.local.trees import pack, unpack
+from buildbot_bench.programs import Git
 from tests.gitrepo import Commit, add_commits, git
 
 

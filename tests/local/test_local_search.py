@@ -18,7 +18,7 @@ from buildbot_bench.local.campaign import earlier_than, take_over
 from buildbot_bench.local.known import ASSUMED_BUILD_S
 from buildbot_bench.local.reports import report_of
 from buildbot_bench.local.revisions import Revisions
-from buildbot_bench.render.text import report_text
+from buildbot_bench.render.message import report_text
 from tests.fakes.local_bench import ReadMeasurer, SilentWatcher
 from tests.gitrepo import Commit, add_commits
 from tests.local.conftest import SLOWER_FROM

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from buildbot_bench.cli.local_bisect import bisect
+from buildbot_bench.cli.local_run import bisect
 from buildbot_bench.lab.command.settings import CommandWorkload
-from buildbot_bench.render.text import report_text
+from buildbot_bench.render.message import report_text
 from tests.fakes.local_bench import SilentWatcher
 from tests.fakes.other_package import import_from, install
 from tests.readme import blocks

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from buildbot_bench.local.builds import Workshop, opened
-from buildbot_bench.local.git import Git
 from buildbot_bench.local.recipe import BuildRecipe, BuildStep
 from buildbot_bench.local.revisions import Revisions
+from buildbot_bench.programs import Git
 from tests.gitrepo import Commit, git, make_repository
 
 ALLOWED = ("-c", "protocol.file.allow=always")

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.local.git import Git
 from buildbot_bench.local.revisions import Revisions, working_tree
+from buildbot_bench.programs import Git
 from tests.gitrepo import git
 
 

@@ -29,8 +29,8 @@ from buildbot_bench.render.html import report_html, report_markdown
 from buildbot_bench.render.message import (
     notice_html,
     notice_text,
+    report_text,
 )
-from buildbot_bench.render.text import report_text
 from tests.fakes.breaking_lab import Lab, broken_since
 from tests.fakes.past import boots
 

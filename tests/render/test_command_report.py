@@ -8,9 +8,8 @@ import pytest
 from buildbot_bench.core.json_model import to_json
 from buildbot_bench.core.metric import Metric
 from buildbot_bench.render.html import pictures_of, report_html, report_markdown
-from buildbot_bench.render.message import report_letter
+from buildbot_bench.render.message import report_letter, report_text
 from buildbot_bench.render.mime import Envelope, write_message
-from buildbot_bench.render.text import report_text
 from tests.fakes import reports
 
 SPEED = reports.of_command(Metric(name="value", unit="MB/s"), 98.4, 93.4)

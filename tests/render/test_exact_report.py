@@ -10,8 +10,8 @@ from buildbot_bench.core.report.model import Report
 from buildbot_bench.core.report.why import Capture, Captures
 from buildbot_bench.core.sample import INSTRUCTIONS_PER_PACKET
 from buildbot_bench.render.html import history_picture, pictures_of, report_html, report_markdown
+from buildbot_bench.render.message import report_text
 from buildbot_bench.render.plots.history import HistoryPoint
-from buildbot_bench.render.text import report_text
 from tests.fakes import reports
 
 BEFORE, AFTER = 792.453125, 796.453125

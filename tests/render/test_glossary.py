@@ -9,7 +9,7 @@ from markdown_it import MarkdownIt
 
 from buildbot_bench.render.environment import PAGE, glossary_url
 from buildbot_bench.render.html import glossary_html, report_html, report_markdown
-from buildbot_bench.render.text import report_text
+from buildbot_bench.render.message import report_text
 from tests.fakes import reports
 
 ROOT = Path(__file__).parents[2]

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from buildbot_bench.core.health.chart import ChartPolicy, Round, RoundSpread, chart
+from buildbot_bench.core.control_chart import ChartPolicy, Round, RoundSpread, chart
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.legible import display_width
 from buildbot_bench.render.layout import WIDTH

@@ -8,9 +8,8 @@ import pytest
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.render.html import report_html
-from buildbot_bench.render.message import report_letter
+from buildbot_bench.render.message import report_letter, report_text
 from buildbot_bench.render.mime import Envelope, Picture, parse_address, write_message
-from buildbot_bench.render.text import report_text
 from tests.fakes import reports
 
 PICTURES = (

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from buildbot_bench.core.legible import display_width
 from buildbot_bench.core.links import Links
 from buildbot_bench.core.report import words
+from buildbot_bench.core.report.context import Opinion, TrackRecord
 from buildbot_bench.core.report.model import ProbeRecord
-from buildbot_bench.core.report.opinions import Opinion, TrackRecord
 from buildbot_bench.core.report.words import duration
 from buildbot_bench.render.environment import environment, glossary_url
 from buildbot_bench.render.html import pictures_of, report_fragment, report_html
 from buildbot_bench.render.layout import WIDTH, moment, wrap
+from buildbot_bench.render.message import report_text
 from buildbot_bench.render.mime import Picture
-from buildbot_bench.render.text import report_text
 from tests.fakes import reports
 
 MADE = {

@@ -10,9 +10,9 @@ import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
 from buildbot_bench.core.json_model import to_json
+from buildbot_bench.core.metric import RunTimes
+from buildbot_bench.core.report.context import Opinion, OpinionKind
 from buildbot_bench.core.report.model import AddedSection, AppliedFix, InsideMerge, Report
-from buildbot_bench.core.report.opinions import Opinion, OpinionKind
-from buildbot_bench.core.run_times import RunTimes
 from tests.fakes import counted_report, reports
 from tests.running import ran
 

@@ -1,10 +1,10 @@
 """What reverted a culprit, and where it was picked to, in all forms of a report."""
 
 from buildbot_bench.core.json_model import to_json
-from buildbot_bench.core.report.kin import Kin, Relation, commits_to_ask, with_kin
+from buildbot_bench.core.report.related import Kin, Relation, commits_to_ask, with_kin
 from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.render.html import report_html, report_markdown
-from buildbot_bench.render.text import report_text
+from buildbot_bench.render.message import report_text
 from tests.fakes import reports
 
 

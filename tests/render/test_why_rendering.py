@@ -9,7 +9,7 @@ from buildbot_bench.core.legible import display_width
 from buildbot_bench.core.report.why import FunctionCost
 from buildbot_bench.render.html import report_html, report_markdown
 from buildbot_bench.render.layout import WIDTH
-from buildbot_bench.render.text import report_text
+from buildbot_bench.render.message import report_text
 from tests.fakes import counted_report, reports
 
 RENDERED = {"txt": report_text, "html": report_html, "md": report_markdown}

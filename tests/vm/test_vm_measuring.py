@@ -2,7 +2,7 @@
 
 import pytest
 
-from buildbot_bench.core.profile.costs import compare_costs, price
+from buildbot_bench.core.profile.functions import compare_costs, price
 from buildbot_bench.demo.cli import SLIGHTLY_SLOWER, SLOWER
 from buildbot_bench.lab.drivers.qemu import QemuDriver
 from buildbot_bench.lab.files import sha256

@@ -16,7 +16,7 @@ from buildbot_bench.core.compare.published import (
 from buildbot_bench.core.compare.text import markdown
 from buildbot_bench.core.legible import one_line
 from buildbot_bench.core.profile.model import Profile
-from buildbot_bench.core.run_logs import is_cut, split_logs
+from buildbot_bench.core.wire import is_cut, split_logs
 
 GRAPH = "graph.png"
 

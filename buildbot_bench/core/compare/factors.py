@@ -18,7 +18,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from buildbot_bench.core.compare.model import FactorAnswer, Interaction, SeriesValues, SimpleEffect
-from buildbot_bench.core.factor_cells import cell_label, cell_of, design_of
+from buildbot_bench.core.compare.variants import cell_label, cell_of, design_of
 from buildbot_bench.core.figures import fine_percent, size
 from buildbot_bench.core.model.learn import learn
 from buildbot_bench.core.model.noise import Noise

@@ -7,10 +7,10 @@ from typing import Literal
 
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.json_model import Count, Figure, Share, in_json
+from buildbot_bench.core.metric import RunTimes
 from buildbot_bench.core.ministat import Comparison
 from buildbot_bench.core.model.noise import Noise
 from buildbot_bench.core.report.model import Side
-from buildbot_bench.core.run_times import RunTimes
 from buildbot_bench.core.sample import Metric
 
 

@@ -20,7 +20,7 @@ from statistics import median
 
 from buildbot_bench.core.profile.formats import format_folded, format_gprof, format_pmc_graph
 from buildbot_bench.core.profile.model import Profile
-from buildbot_bench.core.run_logs import RunLogs
+from buildbot_bench.core.wire import RunLogs
 
 # Of Ethernet, in bits a packet: (7 x (40 + 14) + 4 x (576 + 14) + (1500 + 14)) / 12 x 8.
 _IMIX_BITS = 2834.666667

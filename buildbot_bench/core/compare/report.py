@@ -17,19 +17,18 @@ from buildbot_bench.core.compare.model import (
     VariantChange,
     Verdict,
 )
-from buildbot_bench.core.compare.schedule import delays, passes
+from buildbot_bench.core.compare.schedule import delays, passes, recorded_notes
 from buildbot_bench.core.compare.text import outcome, verdict_text
-from buildbot_bench.core.compare.variants import recorded_notes
 from buildbot_bench.core.compare.verdict import ComparisonTerms, compared
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.json_model import shared
 from buildbot_bench.core.legible import one_line
 from buildbot_bench.core.ministat import holm
-from buildbot_bench.core.model.resolution import rounding_words
+from buildbot_bench.core.model.learn import rounding_words
 from buildbot_bench.core.report.model import Contrast, Side
+from buildbot_bench.core.report.side_levels import disagreement
 from buildbot_bench.core.report.steps import contrast
 from buildbot_bench.core.report.words import count
-from buildbot_bench.core.two_clocks import disagreement
 
 
 def compose_comparison(

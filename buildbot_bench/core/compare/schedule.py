@@ -1,4 +1,4 @@
-"""The order in which the boots of two to thirty-two variants alternate.
+"""The boots of two to thirty-two variants: the order in which they alternate, and which count.
 
 A pass boots each variant once; a round is a pass and the same pass backwards, so that an even drift
 of the lab (temperature) falls on all variants alike: A B B A A B B A …, of three A B C C B A, then
@@ -10,9 +10,10 @@ Research A 2, 1949).
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
+from typing import Any, Protocol, TypeVar
 
 from buildbot_bench.core.compare.model import SeriesValues
 from buildbot_bench.core.compare.verdict import (
@@ -29,11 +30,13 @@ from buildbot_bench.core.contrast.needed import (
     images_needed,
     next_of_each,
 )
-from buildbot_bench.core.limits import MOST_VARIANTS
+from buildbot_bench.core.figures import count
+from buildbot_bench.core.item import ItemUnderTest
+from buildbot_bench.core.legible import one_line, quoted
 from buildbot_bench.core.model.learn import learn
 from buildbot_bench.core.model.noise import Noise
-
-MIN_VARIANTS, MAX_VARIANTS = 2, MOST_VARIANTS
+from buildbot_bench.core.sample import Metric, NoiseClass
+from buildbot_bench.core.wire import RECORDED_BOOTS
 
 ImageBoots = Mapping[int, int]
 """How many boots of each image of a variant, by the image's number; the first one's is 0."""
@@ -219,3 +222,96 @@ def _with_boots(
             break
         images[fewest] += 1
     return VariantPlan(boots=images, lost=plan.lost)
+
+
+def same_as(built: Sequence[Hashable | None]) -> dict[int, int]:
+    """By the places of variants that came out as one before them, its place; None tells nothing."""
+    first: dict[Hashable, int] = {}
+    same: dict[int, int] = {}
+    for place, one in enumerate(built):
+        if one is None:
+            continue
+        if one in first:
+            same[place] = first[one]
+        else:
+            first[one] = place
+    return same
+
+
+def no_op(label: str, other: str, item: ItemUnderTest) -> str:
+    """Why a variant is not measured that came out as another one."""
+    # A kernel holds when and where it was built; what else is compared is compared byte for byte.
+    but = " but for its version" if item is ItemUnderTest.KERNEL else ""
+    return f"no-op change: the {item.built} of {label} is that of {other}{but}"
+
+
+def why_one_image(metric: Metric, *, most: int, otherwise: str) -> str:
+    """Why no variant has further images; '' where each may have some.
+
+    `most` is how many of each were asked for, `otherwise` what the set-up or the builds say.
+    """
+    if metric.noise is NoiseClass.EXACT:
+        return f"{metric.unit} do not depend on the link order"
+    return otherwise or ("one of each was asked for" if most == 1 else "")
+
+
+class InEpoch(Protocol):
+    """What was measured while the lab was as its `epoch` says."""
+
+    @property
+    def epoch(self) -> str:
+        """The label that a person changes when the lab changes."""
+
+
+BootT = TypeVar("BootT", bound=InEpoch)
+
+
+def of_newest_epoch(boots: Sequence[BootT]) -> tuple[list[BootT], list[BootT]]:
+    """The boots of the epoch in which the last one was measured, and all others."""
+    newest = boots[-1].epoch if boots else ""
+    return (
+        [boot for boot in boots if boot.epoch == newest],
+        [boot for boot in boots if boot.epoch != newest],
+    )
+
+
+def left_out(
+    others: Iterable[tuple[str, str]], newest: str, item: ItemUnderTest = ItemUnderTest.KERNEL
+) -> str:
+    """Says what is left out: a label and an epoch for each boot; empty for none."""
+    counted = Counter(others)
+    if not counted:
+        return ""
+    boots = ", ".join(
+        f"{number} of {label} in {epoch_name(epoch)}" for (label, epoch), number in counted.items()
+    )
+    total = count(counted.total(), item.iteration)
+    changed = f"for the {item.place} changed: {boots}"
+    return f"{total} left out, {changed}; these are of {epoch_name(newest)}"
+
+
+def epoch_name(epoch: str) -> str:
+    """An epoch as a sentence names it."""
+    return f"epoch {quoted(epoch)}" if epoch else "the epoch without a name"
+
+
+_NONE = "none"
+
+
+def recorded_boots(
+    boots: Iterable[tuple[int, Mapping[str, Any]]], variants: int
+) -> tuple[str, ...]:
+    """How boots of variants (place, facts) were dealt, as the last of each says; else empty."""
+    told = [_NONE] * variants
+    for place, facts in boots:
+        if RECORDED_BOOTS in facts:
+            told[place] = one_line(str(facts[RECORDED_BOOTS]))
+    return tuple(told) if set(told) != {_NONE} else ()
+
+
+def recorded_notes(recorded: Sequence[str], labels: Sequence[str]) -> Iterator[str]:
+    """The same in words: once, where it is the same of all variants."""
+    for told in dict.fromkeys(recorded):
+        of = [label for label, own in zip(labels, recorded, strict=True) if own == told]
+        whose = "of each variant" if len(of) == len(labels) else f"of {', '.join(of)}"
+        yield f"recorded boots {whose}: {told}"

@@ -1,18 +1,17 @@
-"""Checks of a comparison's variants, which are the same kernel, and notes on what it held."""
+"""The variants that people ask to compare, one by one or as all cells of some factors."""
 
-from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from itertools import product
+from math import prod
 
-from buildbot_bench.core.compare.schedule import MAX_VARIANTS, MIN_VARIANTS
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.item import ItemUnderTest
+from buildbot_bench.core.figures import count
 from buildbot_bench.core.legible import one_line, quoted
-from buildbot_bench.core.limits import MOST_LABEL
-from buildbot_bench.core.report.words import count
-from buildbot_bench.core.sample import Metric, NoiseClass
-from buildbot_bench.core.wire import RECORDED_BOOTS
+from buildbot_bench.core.limits import MOST_LABEL, MOST_VARIANTS
+
+MIN_VARIANTS = 2
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,9 +32,9 @@ def check_written(
 ) -> None:
     """Look at what a person typed; `known` are the variants that a comparison has already."""
     total = len(known) + len(written)
-    if not MIN_VARIANTS <= total <= MAX_VARIANTS:
+    if not MIN_VARIANTS <= total <= MOST_VARIANTS:
         raise UsageError(
-            f"a comparison takes {MIN_VARIANTS} to {MAX_VARIANTS} variants, {total} given",
+            f"a comparison takes {MIN_VARIANTS} to {MOST_VARIANTS} variants, {total} given",
             hint="as in `bench-compare r317849 r317849+VIMAGE`",
         )
     for place, variant in enumerate(written):
@@ -85,94 +84,89 @@ def _shown(variant: str) -> str:
     return one_line(variant, columns=80)
 
 
-def same_as(built: Sequence[Hashable | None]) -> dict[int, int]:
-    """By the places of variants that came out as one before them, its place; None tells nothing."""
-    first: dict[Hashable, int] = {}
-    same: dict[int, int] = {}
-    for place, one in enumerate(built):
-        if one is None:
-            continue
-        if one in first:
-            same[place] = first[one]
-        else:
-            first[one] = place
-    return same
+_MOST = 4  # factors
+_LEAST = 2  # factors, and levels of each
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,19}", re.ASCII)
+# A tunable's name has a dot, which what stands before the colon of a change never has.
+_TUNABLE = re.compile(r"([a-z][A-Za-z0-9_]*(?:\.[A-Za-z0-9_%-]+)+):(.+)", re.ASCII)
+_VALUE = re.compile(r"[A-Za-z0-9_.:/-]{1,20}", re.ASCII)
 
 
-def no_op(label: str, other: str, item: ItemUnderTest) -> str:
-    """Why a variant is not measured that came out as another one."""
-    # A kernel holds when and where it was built; what else is compared is compared byte for byte.
-    but = " but for its version" if item is ItemUnderTest.KERNEL else ""
-    return f"no-op change: the {item.built} of {label} is that of {other}{but}"
+def cells_of(base: str, given: Iterable[str]) -> dict[str, str]:
+    """The variants of all combinations of `given` factors, with their labels, the base first.
 
-
-def why_one_image(metric: Metric, *, most: int, otherwise: str) -> str:
-    """Why no variant has further images; '' where each may have some.
-
-    `most` is how many of each were asked for, `otherwise` what the set-up or the builds say.
+    A factor is NAME=CHANGE, without and with it, or NAME=TUNABLE:VALUE,VALUE.
     """
-    if metric.noise is NoiseClass.EXACT:
-        return f"{metric.unit} do not depend on the link order"
-    return otherwise or ("one of each was asked for" if most == 1 else "")
+    factors: dict[str, dict[str, str]] = {}
+    for text in given:
+        name, equals, said = text.partition("=")
+        if not equals or not _NAME.fullmatch(name) or not said:
+            raise UsageError(
+                f"{quoted(text, columns=80)} is no factor",
+                hint="write NAME=CHANGE or NAME=TUNABLE:VALUE,VALUE",
+            )
+        if name in factors:
+            raise UsageError(f"the factor {name} is there twice", hint="name each once")
+        factors[name] = _levels(name, said)
+    if not _LEAST <= len(factors) <= _MOST:
+        raise UsageError(
+            f"{count(len(factors), 'factor')} given, {_LEAST} to {_MOST} make a comparison",
+            hint="without factors, name the variants",
+        )
+    number = prod(map(len, factors.values()))
+    if number > MOST_VARIANTS:
+        raise UsageError(
+            f"the factors make {number} combinations, and a comparison takes {MOST_VARIANTS}",
+            hint="leave out a factor, or values of one",
+        )
+    cells = {
+        base + "".join(f"+{change}" for _, change in cell if change): cell_label(
+            dict(zip(factors, (level for level, _ in cell), strict=True))
+        )
+        for cell in product(*(levels.items() for levels in factors.values()))
+    }
+    if (longest := max(cells.values(), key=len))[MOST_LABEL:]:
+        raise UsageError(
+            f"a combination would be called {quoted(longest, columns=160)}, and {MOST_LABEL}"
+            " characters are the most",
+            hint="give the factors shorter names",
+        )
+    return cells
 
 
-class InEpoch(Protocol):
-    """What was measured while the lab was as its `epoch` says."""
-
-    @property
-    def epoch(self) -> str:
-        """The label that a person changes when the lab changes."""
-
-
-BootT = TypeVar("BootT", bound=InEpoch)
-
-
-def of_newest_epoch(boots: Sequence[BootT]) -> tuple[list[BootT], list[BootT]]:
-    """The boots of the epoch in which the last one was measured, and all others."""
-    newest = boots[-1].epoch if boots else ""
-    return (
-        [boot for boot in boots if boot.epoch == newest],
-        [boot for boot in boots if boot.epoch != newest],
-    )
+def _levels(name: str, said: str) -> dict[str, str]:
+    tunable = _TUNABLE.fullmatch(said)
+    if tunable is None:
+        return {"without": "", "with": said}
+    values = tunable[2].split(",")
+    if (
+        len(values) < _LEAST
+        or len(set(values)) < len(values)
+        or not all(map(_VALUE.fullmatch, values))
+    ):
+        raise UsageError(
+            f"the factor {name}: {quoted(tunable[2], columns=80)} are no two or more values",
+            hint=f"as in {name}={tunable[1]}:0,1",
+        )
+    return {value: f"sysctl:{tunable[1]}={value}" for value in values}
 
 
-def left_out(
-    others: Iterable[tuple[str, str]], newest: str, item: ItemUnderTest = ItemUnderTest.KERNEL
-) -> str:
-    """Says what is left out: a label and an epoch for each boot; empty for none."""
-    counted = Counter(others)
-    if not counted:
-        return ""
-    boots = ", ".join(
-        f"{number} of {label} in {epoch_name(epoch)}" for (label, epoch), number in counted.items()
-    )
-    total = count(counted.total(), item.iteration)
-    changed = f"for the {item.place} changed: {boots}"
-    return f"{total} left out, {changed}; these are of {epoch_name(newest)}"
+def cell_label(cell: Mapping[str, str]) -> str:
+    """What a cell is called: `patch=with, simple_tx=1`."""
+    return ", ".join(f"{name}={level}" for name, level in cell.items())
 
 
-def epoch_name(epoch: str) -> str:
-    """An epoch as a sentence names it."""
-    return f"epoch {quoted(epoch)}" if epoch else "the epoch without a name"
+def design_of(labels: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+    """The levels of each factor by labels that `cell_label` wrote, the first label's first."""
+    cells = [cell_of(label) for label in labels]
+    names = list(cells[0])
+    if len(names) < _LEAST or any(list(cell) != names for cell in cells):
+        return {}
+    levels = {name: tuple(dict.fromkeys(cell[name] for cell in cells)) for name in names}
+    return levels if all(len(own) >= _LEAST for own in levels.values()) else {}
 
 
-_NONE = "none"
-
-
-def recorded_boots(
-    boots: Iterable[tuple[int, Mapping[str, Any]]], variants: int
-) -> tuple[str, ...]:
-    """How boots of variants (place, facts) were dealt, as the last of each says; else empty."""
-    told = [_NONE] * variants
-    for place, facts in boots:
-        if RECORDED_BOOTS in facts:
-            told[place] = one_line(str(facts[RECORDED_BOOTS]))
-    return tuple(told) if set(told) != {_NONE} else ()
-
-
-def recorded_notes(recorded: Sequence[str], labels: Sequence[str]) -> Iterator[str]:
-    """The same in words: once, where it is the same of all variants."""
-    for told in dict.fromkeys(recorded):
-        of = [label for label, own in zip(labels, recorded, strict=True) if own == told]
-        whose = "of each variant" if len(of) == len(labels) else f"of {', '.join(of)}"
-        yield f"recorded boots {whose}: {told}"
+def cell_of(label: str) -> dict[str, str]:
+    """The levels of a cell by its label; nothing where that is none."""
+    pairs = [part.partition("=") for part in label.split(", ")]
+    return {name: level for name, equals, level in pairs if equals and name and level}

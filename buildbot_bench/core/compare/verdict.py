@@ -32,9 +32,8 @@ from buildbot_bench.core.contrast.difference import (
 from buildbot_bench.core.contrast.needed import MoreOfEach, has_layout, more_needed
 from buildbot_bench.core.json_model import Share
 from buildbot_bench.core.model import constants
-from buildbot_bench.core.model.learn import is_build_noise_learnt, learn
+from buildbot_bench.core.model.learn import is_build_noise_learnt, learn, resolution, with_rounding
 from buildbot_bench.core.model.noise import Noise
-from buildbot_bench.core.model.resolution import resolution, with_rounding
 from buildbot_bench.core.model.thresholds import change_in_logs
 from buildbot_bench.core.sample import NoiseClass
 

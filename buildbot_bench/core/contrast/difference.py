@@ -28,8 +28,7 @@ from buildbot_bench.core.model.image_luck import (
     near_density,
     outlier_density,
 )
-from buildbot_bench.core.model.noise import MIN_SIGMA, Noise
-from buildbot_bench.core.model.spread import robust_level, spread_of_boots
+from buildbot_bench.core.model.noise import MIN_SIGMA, Noise, robust_level, spread_of_boots
 
 SideBoots = Mapping[int, Sequence[float]]
 """The values of one side's boots by image, in the metric's unit."""

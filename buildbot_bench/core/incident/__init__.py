@@ -1,1 +1,1 @@
-"""Incidents of a branch: breakages, steps that several series share, and their ends."""
+"""Incidents of a branch: broken kernels and workloads, steps that series share, and their ends."""

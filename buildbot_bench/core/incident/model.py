@@ -1,11 +1,14 @@
-"""Breakages over positions 0..n: trials, evidence, policy, answers and rates of failing."""
+"""What incidents are made of: alarms that may share a cause, breakages, their trials and ends."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from statistics import fmean
 
 import numpy as np
 from numpy.typing import NDArray
+
+from buildbot_bench.core.metric import more_is_better
 
 
 class TrialOutcome(StrEnum):
@@ -154,3 +157,76 @@ def _newest_breakage(before: FloatArray, since: FloatArray, commits: FloatArray)
         good = np.logaddexp(stays, fixed) + before[:, j]
         broken = np.logaddexp(keeps, breaks) + since[:, j]
     return np.array([*place, good])
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AlarmedSeries:
+    """A workload on a testbed whose level changed by `effect` in (old, new], two positions.
+
+    `configuration` names what its kernels are built from: branch and kernel configuration.
+    `effect` is a fraction of the old level, in `unit`; `higher_is_better` is None where the unit
+    alone says which way is better. `value` names one of many values of a run.
+    """
+
+    testbed: str
+    workload: str
+    unit: str
+    configuration: str
+    old: int
+    new: int
+    effect: float
+    higher_is_better: bool | None = None
+    value: str = ""
+
+    @property
+    def worse(self) -> bool:
+        """Whether the series became worse."""
+        return is_worse(self.effect, self.unit, self.higher_is_better)
+
+
+def is_worse(effect: float, unit: str, higher_is_better: bool | None = None) -> bool:
+    """Whether an effect makes a metric worse; of an unknown unit more is better."""
+    return (effect < 0) is more_is_better(unit, higher_is_better)
+
+
+def may_share_a_change(one: AlarmedSeries, other: AlarmedSeries) -> bool:
+    """Whether one commit may be behind both alarms: their ranges share more than an old end."""
+    same_kernels = one.configuration == other.configuration
+    same_direction = one.worse is other.worse
+    return same_kernels and same_direction and one.old < other.new and other.old < one.new
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LevelReturn:
+    """The level that was measured later against the level before the regression.
+
+    `difference` is a fraction of the level before, signed as the metric is; `back`: it is over.
+    """
+
+    difference: float
+    back: bool
+
+
+def returned_level(
+    before: Sequence[float],
+    now: Sequence[float],
+    *,
+    effect: float,
+    min_effect: float,
+    higher_is_better: bool = True,
+) -> LevelReturn | None:
+    """Hold the boots of a later improvement against those from before a regression.
+
+    `before` and `now` are values in one unit and epoch; `effect` is the regression's, a fraction of
+    the level before. The level is back when what is still lost is below `min_effect`, which nobody
+    would hear of, and below half of what the regression took, so that it is nearer to the old
+    level than to the new one. More than before is back, too. None when there is nothing to compare.
+    """
+    if not before or not now:
+        return None
+    level = fmean(before)
+    if level == 0:
+        return None
+    difference = fmean(now) / level - 1
+    lost = -difference if higher_is_better else difference
+    return LevelReturn(difference=difference, back=lost <= min(min_effect, abs(effect) / 2))

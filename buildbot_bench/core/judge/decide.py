@@ -7,10 +7,8 @@ from statistics import fmean
 
 from buildbot_bench.core.figures import percent, threshold, whole_percent
 from buildbot_bench.core.item import ItemUnderTest
-from buildbot_bench.core.judge.change import row
 from buildbot_bench.core.judge.finding import Finding, strongest
-from buildbot_bench.core.judge.images import Image, images_of, in_words, is_layout
-from buildbot_bench.core.judge.marks import known_noise, noise_by_marks, since_expected
+from buildbot_bench.core.judge.images import Image, images_of, in_words, is_layout, row
 from buildbot_bench.core.judge.model import (
     Alarm,
     Direction,
@@ -23,7 +21,14 @@ from buildbot_bench.core.judge.model import (
     Verdict,
 )
 from buildbot_bench.core.judge.rounds import LAST_ROUND, is_denied, is_proven, next_round
-from buildbot_bench.core.judge.segment import is_return, segment_of, typical_newest
+from buildbot_bench.core.judge.segment import (
+    is_return,
+    known_noise,
+    noise_by_marks,
+    segment_of,
+    since_expected,
+    typical_newest,
+)
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.ministat import MAX_MAGNITUDE, MIN_VALUES, Comparison, compare
 from buildbot_bench.core.model.noise import Noise
@@ -49,7 +54,7 @@ def judge(
     neither. A metric that is counted needs no further images, and as many fresh boots of each side
     as show its floor. `settled` are the changes that were dealt with at earlier positions: they
     raise no second alarm. What people said of them bears on what is compared with what (see
-    `marks`). Raises UsageError for a confidence that ministat does not know.
+    `segment`). Raises UsageError for a confidence that ministat does not know.
     """
     if new.metric.noise is NoiseClass.EXACT:
         policy = replace(policy, fresh=_boots_that_show(policy, noise), images=False)
@@ -278,9 +283,9 @@ def _blind(noise: Noise, policy: JudgePolicy) -> str:
         )
     fresh = LAST_ROUND * policy.fresh
     smallest = math.sqrt(4 / fresh * math.log(policy.evidence_needed)) * noise.sigma_run
-    if noise.bimodal is not None and smallest > usable_effect(policy.min_effect):
+    if noise.modes_apart is not None and smallest > usable_effect(policy.min_effect):
         return (
-            f"{boots} fall into two modes {whole_percent(noise.bimodal.separation)} apart: "
+            f"{boots} fall into two modes {whole_percent(noise.modes_apart)} apart: "
             f"changes below {whole_percent(smallest)} are not visible"
         )
     return ""

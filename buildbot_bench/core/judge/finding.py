@@ -9,17 +9,19 @@ import numpy as np
 from scipy.special import stdtr, stdtrit
 
 from buildbot_bench.core.contrast.denial import ImageVotes, image_votes, is_beyond_layout
-from buildbot_bench.core.judge.change import Floats, Row, Splits, log_bayes_factor
 from buildbot_bench.core.judge.images import (
+    Floats,
     Image,
+    Row,
+    Splits,
     fresh_boots,
     is_layout,
     is_sure_layout,
+    log_bayes_factor,
     screened_at_s,
 )
 from buildbot_bench.core.model import constants
-from buildbot_bench.core.model.noise import Noise
-from buildbot_bench.core.model.spread import robust_level, spread_of_boots
+from buildbot_bench.core.model.noise import Noise, robust_level, spread_of_boots
 
 _PLACE_DOUBT = 0.005  # of the probability of place lies before `first`
 _ANCHOR_REACH = 5  # images among which the one nearest to the old level is the anchor

@@ -22,11 +22,11 @@ class JudgePolicy:
     `confidence` (percent, one of ministat's) is for the t-tests that are printed, `min_effect`
     the smallest change, as a fraction, that somebody wants to hear of. `false_alarms_per_1000`
     commits is shared by `series` many (testbed, workload), of which `together` raise an alarm at
-    one commit (see `shared`). A suspicion is measured again from evidence `worth_boots` on: with 1
-    a change is as likely as at any other commit. An alarm stands on `fresh` boots of each side,
-    measured after the suspicion arose. `images` is False when no second image of a revision can be
-    made. `higher_is_better` None: as the sample's metric says. `corroborated`: in
-    which directions the same workload on another testbed raised an alarm for some of the same
+    one commit (the module `together`). A suspicion is measured again from evidence `worth_boots`
+    on: with 1 a change is as likely as at any other commit. An alarm stands on `fresh` boots of
+    each side, measured after the suspicion arose. `images` is False when no second image of a
+    revision can be made. `higher_is_better` None: as the sample's metric says. `corroborated`:
+    in which directions the same workload on another testbed raised an alarm for some of the same
     commits; only a change in one of them needs less evidence. (Not another workload of this
     testbed: that boots the same image, whose layout may slow both.) `item` is what reasons are
     about; it decides nothing.

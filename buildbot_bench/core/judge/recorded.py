@@ -26,7 +26,7 @@ from buildbot_bench.core.judge.model import (
     Verdict,
     settled_by,
 )
-from buildbot_bench.core.judge.shared import judge_together
+from buildbot_bench.core.judge.together import judge_together
 from buildbot_bench.core.metric import Metric
 from buildbot_bench.core.model.learn import learn
 from buildbot_bench.core.sample import Iteration, Sample
@@ -103,7 +103,7 @@ def judge_recorded(
 ) -> Iterator[tuple[int, Judged]]:
     """The verdict on each revision but the first, in their order, of each series by its number.
 
-    Series that have a revision are judged together there (`shared`). `earlier` verdicts of each
+    Series that have a revision are judged together there (`together`). `earlier` verdicts of each
     series are given again. A suspicion that stays one wants more revisions than the series has.
     """
     courses = [_Course(one, policy, earlier.get(number, ())) for number, one in enumerate(series)]

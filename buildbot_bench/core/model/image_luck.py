@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, poch
 
 from buildbot_bench.core.model import constants
-from buildbot_bench.core.model.spread import robust_level
+from buildbot_bench.core.model.noise import robust_level
 
 Floats = NDArray[np.float64]
 

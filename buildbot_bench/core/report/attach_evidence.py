@@ -5,21 +5,20 @@ from dataclasses import replace
 
 from buildbot_bench.core.figures import count, whole_percent
 from buildbot_bench.core.legible import one_line
-from buildbot_bench.core.model.resolution import rounding_words
+from buildbot_bench.core.model.learn import rounding_words
 from buildbot_bench.core.report import words
 from buildbot_bench.core.report.both_sides import artefacts, cost, growth, scope, setup
 from buildbot_bench.core.report.checks import IMAGES_AGREE, STILL_PRESENT, StepContext, make_checks
 from buildbot_bench.core.report.context import Context, SearchStage
 from buildbot_bench.core.report.evidence_model import Candidate, Fact, ImageValues, Level, Touched
 from buildbot_bench.core.report.model import ProbeRecord, Report, Setting, StepReport
-from buildbot_bench.core.report.side_levels import pair_of
+from buildbot_bench.core.report.side_levels import disagreement, pair_of
 from buildbot_bench.core.report.steps import levels
 from buildbot_bench.core.report.why import explain
 from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.core.sample import Sample
 from buildbot_bench.core.search import Answer
 from buildbot_bench.core.touched import CommitPrior, Touch, TouchClass
-from buildbot_bench.core.two_clocks import disagreement
 
 # A commit less likely than this is not worth a reader's time, so a long stretch hardly ever is.
 _WORTH_NAMING = 0.0005

@@ -8,8 +8,9 @@ from typing import Literal, Self
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.json_model import Count, Figure, Share
 from buildbot_bench.core.links import NO_LINKS, Links
+from buildbot_bench.core.metric import RunTimes
 from buildbot_bench.core.ministat import Comparison
-from buildbot_bench.core.report.context import SearchStage
+from buildbot_bench.core.report.context import NOBODY_SPOKE, Opinion, SearchStage, TrackRecord
 from buildbot_bench.core.report.evidence_model import (
     BootedImage,
     Candidate,
@@ -22,10 +23,8 @@ from buildbot_bench.core.report.evidence_model import (
     SlopeReport,
     Touched,
 )
-from buildbot_bench.core.report.opinions import NOBODY_SPOKE, Opinion, TrackRecord
 from buildbot_bench.core.report.why import Why
 from buildbot_bench.core.revision import ABBREVIATION_LENGTH, Revision
-from buildbot_bench.core.run_times import RunTimes
 from buildbot_bench.core.sample import Metric
 from buildbot_bench.core.search.model import OtherSpeed
 

@@ -7,10 +7,16 @@ from itertools import chain
 
 from buildbot_bench.core.json_model import Count, Share
 from buildbot_bench.core.legible import long_line, one_line
-from buildbot_bench.core.profile.costs import CostChange, compare_costs, price
+from buildbot_bench.core.patch import ChangedFile, ChangedLine, overlaps
+from buildbot_bench.core.profile.functions import (
+    CostChange,
+    Cycles,
+    ShareChange,
+    compare_costs,
+    compare_symbols,
+    price,
+)
 from buildbot_bench.core.profile.model import Profile
-from buildbot_bench.core.profile.overlap import ChangedFile, ChangedLine, overlaps
-from buildbot_bench.core.profile.symbols import Cycles, ShareChange, compare_symbols
 from buildbot_bench.core.sample import INSTRUCTIONS_PER_PACKET, PPS, Metric
 
 _MOST_FUNCTIONS = 16

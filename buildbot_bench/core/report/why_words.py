@@ -1,6 +1,6 @@
 """Words and figures of the section on where CPU cycles went."""
 
-from buildbot_bench.core.profile.overlap import ChangedFile
+from buildbot_bench.core.patch import ChangedFile
 from buildbot_bench.core.report.why import FunctionCost, PerPacket, Why
 from buildbot_bench.core.report.words import count, sureness
 

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, cho_solve_banded, cholesky_banded
 
 from buildbot_bench.core.model import constants
-from buildbot_bench.core.search.levels import EndsClaim
+from buildbot_bench.core.search.likelihood import EndsClaim
 from buildbot_bench.core.search.model import SearchPolicy
 from buildbot_bench.core.search.noise_model import Hypothesis, Readings, SearchNoise, narrow
 from buildbot_bench.core.search.partition import Normal, Partition, StepPrior

@@ -18,8 +18,8 @@ import numpy as np
 from scipy.special import digamma
 
 from buildbot_bench.core.model import constants
-from buildbot_bench.core.search.levels import Expectation, LevelGrids, expect
-from buildbot_bench.core.search.likelihood import SharedTerms, log_likelihoods
+from buildbot_bench.core.search.grid import LevelGrids
+from buildbot_bench.core.search.likelihood import Expectation, SharedTerms, expect, log_likelihoods
 from buildbot_bench.core.search.noise_model import Readings, SearchNoise
 from buildbot_bench.core.search.search_range import FloatArray, IntArray
 

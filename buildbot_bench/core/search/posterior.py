@@ -8,8 +8,7 @@ import numpy as np
 
 from buildbot_bench.core.model import constants
 from buildbot_bench.core.search.drift import Drift, Drifting, LevelPrior, follow, partitions
-from buildbot_bench.core.search.levels import ends_claim, middle
-from buildbot_bench.core.search.likelihood import SharedTerms
+from buildbot_bench.core.search.likelihood import SharedTerms, ends_claim, middle
 from buildbot_bench.core.search.model import SearchPolicy
 from buildbot_bench.core.search.noise_model import Hypothesis, Readings, SearchNoise
 from buildbot_bench.core.search.partition import (

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.legible import quoted
-from buildbot_bench.extensions import DRIVERS, registered
+from buildbot_bench.installed import DRIVERS, registered
 
 MOST_MASTERS = 8
 HERE = ("localhost", "127.0.0.1", "::1")

@@ -11,7 +11,7 @@ from string import Template
 from urllib.parse import urlsplit
 
 from buildbot_bench.demo.init.answers import FarmAnswers, MailAnswers, Master
-from buildbot_bench.shipped import shipped
+from buildbot_bench.installed import shipped
 
 PRIVATE, PROGRAM = 0o600, 0o700
 CERTIFICATES, ROUTER = "certificates", "router"

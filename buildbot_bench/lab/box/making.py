@@ -11,6 +11,7 @@ from pathlib import Path
 from buildbot_bench.archives.disk import copy_sparsely, make_disk, program_at, run_tool
 from buildbot_bench.archives.unpacked import unpack
 from buildbot_bench.core.errors import InfraError, UsageError
+from buildbot_bench.installed import shipped
 from buildbot_bench.lab.box.plan import (
     DUT,
     LAYOUTS,
@@ -22,7 +23,6 @@ from buildbot_bench.lab.box.plan import (
     machines,
 )
 from buildbot_bench.lab.files import replace_text
-from buildbot_bench.shipped import shipped
 
 _BOX = "box.json"
 KERNEL = "known-good.txz"  # as it was given

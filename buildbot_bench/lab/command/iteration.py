@@ -16,8 +16,13 @@ from tempfile import TemporaryDirectory
 from buildbot_bench.core.errors import BenchError, InfraError, SkippedRevision, UntestableRevision
 from buildbot_bench.core.item import EXECUTIONS_FACT, NOTHING, RANDOMISED_FACT, TOOL_FACT
 from buildbot_bench.core.limits import MIB, spoken
-from buildbot_bench.core.metric import Metric, NoiseClass
-from buildbot_bench.core.run_times import MOST_EXECUTIONS, RunTimes, executions_needed
+from buildbot_bench.core.metric import (
+    MOST_EXECUTIONS,
+    Metric,
+    NoiseClass,
+    RunTimes,
+    executions_needed,
+)
 from buildbot_bench.lab.command.machine import counted, counting, find_counter, step_s
 from buildbot_bench.lab.command.process import Confines, Contained, Ran, Stop, run_contained
 from buildbot_bench.lab.command.settings import (

@@ -14,7 +14,7 @@ from buildbot_bench.core.errors import BenchError, InfraError, UntestableRevisio
 from buildbot_bench.core.figures import threshold
 from buildbot_bench.core.item import COMMAND_FACT
 from buildbot_bench.core.limits import spoken
-from buildbot_bench.core.run_times import RunTimes, is_coarse, least_value
+from buildbot_bench.core.metric import RunTimes, is_coarse, least_value
 from buildbot_bench.lab.command.process import RESERVE_BYTES
 from buildbot_bench.lab.command.settings import (
     CPU,

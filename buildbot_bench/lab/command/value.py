@@ -14,9 +14,7 @@ from buildbot_bench.archives.suites import SUITES, json_in, values_in
 from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageError
 from buildbot_bench.core.legible import long_line, one_line, quoted
 from buildbot_bench.core.limits import MIB, spoken
-from buildbot_bench.core.metric import Metric
-from buildbot_bench.core.named_values import MOST_VALUES
-from buildbot_bench.core.run_times import RunTimes
+from buildbot_bench.core.metric import MOST_VALUES, Metric, RunTimes
 from buildbot_bench.lab.command.presets import PRESETS, Preset
 from buildbot_bench.lab.command.process import Ran
 from buildbot_bench.lab.command.settings import (

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from buildbot_bench.archives.unpacked import unpack
 from buildbot_bench.core.errors import BenchError, InfraError, UntestableRevision, UsageError
-from buildbot_bench.core.metric import Metric
-from buildbot_bench.core.named_values import overall
+from buildbot_bench.core.metric import Metric, overall
 from buildbot_bench.lab.command.iteration import run_iteration
 from buildbot_bench.lab.command.machine import look_at_machine, look_at_workload, machine_facts
 from buildbot_bench.lab.command.settings import CommandSettings, CommandWorkload

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from buildbot_bench import extensions
+from buildbot_bench import installed
 from buildbot_bench.core.errors import BenchError, InfraError, UntestableRevision
 from buildbot_bench.core.metric import BOOT, NDR
 from buildbot_bench.core.profile.model import Profile
@@ -103,8 +103,8 @@ class EmbeddedDriver:
         self._digest = ""
         self._tunables: tuple[str, ...] = ()
         self._boot_s = 0.0
-        self._workloads: Mapping[str, EmbeddedWorkload] = extensions.load_all(
-            extensions.EMBEDDED_WORKLOADS
+        self._workloads: Mapping[str, EmbeddedWorkload] = installed.load_all(
+            installed.EMBEDDED_WORKLOADS
         )
         self._running = Forwarders(home, boot_timeout_s=settings.boot_timeout_s)
 

@@ -8,7 +8,7 @@ from typing import NoReturn, TypeVar
 from buildbot_bench.core.errors import InfraError, UntestableRevision
 from buildbot_bench.core.metric import BOOT, Metric
 from buildbot_bench.core.profile.model import Profile
-from buildbot_bench.core.run_logs import RunLogs, join_logs
+from buildbot_bench.core.wire import RunLogs, join_logs
 from buildbot_bench.lab.driver import Blast, CheckFinding, unheard
 from buildbot_bench.lab.extras import library_finding, need_library
 from buildbot_bench.lab.hardware.boot_watch import Alive, panic_in

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.core.run_logs import RunLogs
+from buildbot_bench.core.wire import RunLogs
 from buildbot_bench.lab.hardware.flows import PktgenTraffic
 from buildbot_bench.lab.hardware.remote import Reach, Remote, RemoteProcess
 from buildbot_bench.lab.hardware.settings import SshSettings

@@ -10,9 +10,9 @@ from typing import TypeVar
 
 from buildbot_bench.core.errors import InfraError, UsageError
 from buildbot_bench.core.profile.formats import parse_pmc_graph
+from buildbot_bench.core.profile.functions import CALLCHAIN_DEPTH
 from buildbot_bench.core.profile.model import Profile
-from buildbot_bench.core.profile.symbols import CALLCHAIN_DEPTH
-from buildbot_bench.core.run_logs import RunLogs
+from buildbot_bench.core.wire import RunLogs
 from buildbot_bench.lab.hardware.flows import PktgenTraffic
 from buildbot_bench.lab.hardware.remote import Remote, RemoteProcess
 from buildbot_bench.lab.hardware.settings import (

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from buildbot_bench import extensions
+from buildbot_bench import installed
 from buildbot_bench.lab.virtual.settings import FREEBSD, MULTIBOOT
 from buildbot_bench.lab.virtual.wires import (
     DESTINATION_4,
@@ -38,7 +38,7 @@ class VirtualWorkload:
 
 def workloads_of(system: str) -> Mapping[str, VirtualWorkload]:
     """The workloads that a system can be asked for, by name."""
-    found = extensions.load_all(extensions.VIRTUAL_WORKLOADS)
+    found = installed.load_all(installed.VIRTUAL_WORKLOADS)
     return {name: workload for name, workload in found.items() if system in workload.systems}
 
 

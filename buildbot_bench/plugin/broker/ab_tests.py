@@ -10,8 +10,9 @@ from buildbot_bench.core.compare.schedule import (
     VariantPlan,
     more_images,
     next_block,
+    no_op,
+    same_as,
 )
-from buildbot_bench.core.compare.variants import no_op, same_as
 from buildbot_bench.core.compare.verdict import ComparisonTerms
 from buildbot_bench.core.evidence import MAX_FRUITLESS
 from buildbot_bench.core.item import ItemUnderTest

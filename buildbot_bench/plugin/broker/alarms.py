@@ -4,13 +4,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 
 from buildbot_bench.api.states import SearchState
-from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.incident.breakage import mended
 from buildbot_bench.core.incident.confirmation import Standing
-from buildbot_bench.core.incident.relation import AlarmedSeries, is_worth_moving, returned_level
+from buildbot_bench.core.incident.model import AlarmedSeries, returned_level
 from buildbot_bench.core.json_model import shared
+from buildbot_bench.core.revision import repository_of
 from buildbot_bench.core.sample import Metric, Sample
 from buildbot_bench.core.search import Step
+from buildbot_bench.core.search.information import is_worth_moving
 from buildbot_bench.plugin.broker.ask import cancel_probes
 from buildbot_bench.plugin.broker.breakages import KINDS
 from buildbot_bench.plugin.db.finding_rows import (

@@ -7,10 +7,9 @@ from typing import Any
 from uuid import uuid4
 
 from buildbot_bench.api.states import AbTestState, ProbeState
-from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.evidence import usable_image
 from buildbot_bench.core.json_model import shared
-from buildbot_bench.core.revision import ABBREVIATION_LENGTH, Revision
+from buildbot_bench.core.revision import ABBREVIATION_LENGTH, Revision, repository_of
 from buildbot_bench.core.search import PREBUILT, Measure
 from buildbot_bench.core.variant import Recipe
 from buildbot_bench.history import Fit

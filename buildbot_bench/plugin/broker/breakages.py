@@ -6,12 +6,11 @@ from itertools import count
 from twisted.logger import Logger
 
 from buildbot_bench.api.states import SearchState
-from buildbot_bench.core.branches import repository_of
-from buildbot_bench.core.health.workload import BrokenWorkload
 from buildbot_bench.core.incident.breakage import broken_tip, mended, plan_breakage
 from buildbot_bench.core.incident.model import TIP_ROW, Breakage, BrokenTip, Ending
+from buildbot_bench.core.incident.workload import BrokenWorkload
 from buildbot_bench.core.json_model import shared
-from buildbot_bench.core.revision import Revision
+from buildbot_bench.core.revision import Revision, repository_of
 from buildbot_bench.core.search import Measure
 from buildbot_bench.plugin.broker.ask import (
     Capacity,

@@ -11,10 +11,9 @@ from functools import lru_cache, partial
 from twisted.internet.threads import deferToThread
 from twisted.logger import Logger
 
-from buildbot_bench.core.branches import MOST_BRANCHES, name_in_repository, repository_of
 from buildbot_bench.core.errors import BenchError, InfraError, UsageError
 from buildbot_bench.core.read_files import FileChange, ReadFiles, parse_read_files
-from buildbot_bench.core.revision import Revision
+from buildbot_bench.core.revision import MOST_BRANCHES, Revision, name_in_repository, repository_of
 from buildbot_bench.core.touched import presumed_no_op
 from buildbot_bench.plugin.db.rows import CommitRow, ListedRow, NewCommit
 from buildbot_bench.plugin.db.schema import BranchRow

@@ -8,9 +8,9 @@ from buildbot.process.properties import Properties
 from twisted.logger import Logger
 
 from buildbot_bench.api.states import AbTestState, ProbeState
-from buildbot_bench.core.branches import name_in_repository
 from buildbot_bench.core.evidence import is_alike
 from buildbot_bench.core.legible import quoted
+from buildbot_bench.core.revision import name_in_repository
 from buildbot_bench.core.variant import parse_recipe
 from buildbot_bench.plugin.db.finding_rows import NewJudgement, VerdictGrounds
 from buildbot_bench.plugin.db.probes import OF_COMMITS, CaptureClaimRow, ClaimRow

@@ -6,8 +6,8 @@ from twisted.logger import Logger
 
 from buildbot_bench.archives.contents import contents_apart
 from buildbot_bench.archives.prebuilt import PrebuiltSource, check_identity, fetch
-from buildbot_bench.core.branches import name_in_repository
 from buildbot_bench.core.errors import InfraError, UntestableRevision
+from buildbot_bench.core.revision import name_in_repository
 from buildbot_bench.plugin.db.rows import ImageRow
 from buildbot_bench.plugin.db.states import ImageState
 from buildbot_bench.plugin.farm import Farm

@@ -7,11 +7,11 @@ from buildbot.util.twisted import async_to_deferred
 from twisted.logger import Logger
 
 from buildbot_bench.api.states import ProbeState
-from buildbot_bench.core.branches import branch_in
+from buildbot_bench.core.control_chart import GOOD_ROUNDS, Point, Signal, has_recovered
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.figures import percent
-from buildbot_bench.core.health.chart import GOOD_ROUNDS, Point, Signal, has_recovered
 from buildbot_bench.core.legible import quoted
+from buildbot_bench.core.revision import branch_in
 from buildbot_bench.plugin.broker.ask import ask_boots, ask_image, target_of
 from buildbot_bench.plugin.db.finding_rows import QuarantineRow
 from buildbot_bench.plugin.db.states import OPEN_PROBES, ProbeReason

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.retention import RetentionPolicy, Stored, expired
+from buildbot_bench.core.revision import repository_of
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.states import OPEN_SEARCHES
 from buildbot_bench.plugin.farm import Farm

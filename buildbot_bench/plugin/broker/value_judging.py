@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from buildbot_bench.core.judge.model import Alarm, Remeasure, Suspicion, Verdict
-from buildbot_bench.core.judge.named import judge_named
+from buildbot_bench.core.judge.together import judge_named
 from buildbot_bench.plugin.broker.verdicts import (
     ask_again,
     bounded,

@@ -7,7 +7,7 @@ it blame no kernel.
 from twisted.logger import Logger
 
 from buildbot_bench.api.states import ProbeState
-from buildbot_bench.core.health.workload import Attempt, BrokenWorkload
+from buildbot_bench.core.incident.workload import Attempt, BrokenWorkload
 from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.plugin.broker.ask import ask_boots
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from buildbot_bench.core.branches import repository_of
+from buildbot_bench.core.revision import repository_of
 from buildbot_bench.plugin.db.schema import (
     BRANCH,
     COMMIT,

@@ -6,7 +6,7 @@ from dataclasses import asdict
 import sqlalchemy as sa
 
 from buildbot_bench.api.states import ProbeState
-from buildbot_bench.core.branches import repository_of
+from buildbot_bench.core.revision import repository_of
 from buildbot_bench.plugin.db.branches import commits_on, line_of, note_branch
 from buildbot_bench.plugin.db.probes import OF_COMMITS
 from buildbot_bench.plugin.db.rows import AskedRow, CommitRow, NewCommit, SeriesName

@@ -6,8 +6,7 @@ from typing import Any
 
 from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.incident.confirmation import Standing
-from buildbot_bench.core.incident.model import Breakage
-from buildbot_bench.core.incident.relation import AlarmedSeries, is_worse
+from buildbot_bench.core.incident.model import AlarmedSeries, Breakage, is_worse
 from buildbot_bench.core.json_model import shared
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.core.sharing import PersonPriority

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from buildbot_bench.api.states import SearchState
-from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.incident.confirmation import Standing
+from buildbot_bench.core.revision import repository_of
 from buildbot_bench.core.variant import PREBUILT
 from buildbot_bench.plugin.db.branches import judgements_of, line_of
 from buildbot_bench.plugin.db.finding_rows import (

@@ -6,7 +6,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from buildbot_bench.api.states import AbTestState
-from buildbot_bench.core.branches import repository_of
+from buildbot_bench.core.revision import repository_of
 from buildbot_bench.plugin.db.branches import arrived_on, line_of
 from buildbot_bench.plugin.db.branches import images_of_history as of_history
 from buildbot_bench.plugin.db.quarantines import in_doubt

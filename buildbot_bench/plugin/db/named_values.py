@@ -11,9 +11,10 @@ from typing import Any, TypedDict
 
 import sqlalchemy as sa
 
-from buildbot_bench.core.metric import KNOWN_METRICS, Metric
-from buildbot_bench.core.named_values import (
+from buildbot_bench.core.metric import (
+    KNOWN_METRICS,
     WIDTH,
+    Metric,
     NamedRun,
     NamedRuns,
     pack,

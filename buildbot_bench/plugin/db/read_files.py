@@ -7,7 +7,7 @@ from typing import NamedTuple
 import sqlalchemy as sa
 
 from buildbot_bench.api.states import ProbeState
-from buildbot_bench.core.branches import repository_of
+from buildbot_bench.core.revision import repository_of
 from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.plugin.db.branches import arrived_on, commits_on, images_of_history, line_of
 from buildbot_bench.plugin.db.images import in_span

@@ -273,7 +273,7 @@ class IterationRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ValueNamesRow:
-    """A list of the names that a run's values have, as core.named_values packs it.
+    """A list of the names that a run's values have, as core.metric packs it.
 
     It is known by the SHA-256 of what is packed, and is in the order of the values.
     """

@@ -8,9 +8,7 @@ import sqlalchemy as sa
 
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.core.legible import quoted
-from buildbot_bench.core.metric import KNOWN_METRICS, Metric, NoiseClass
-from buildbot_bench.core.named_values import NamedRuns
-from buildbot_bench.core.run_times import RunTimes
+from buildbot_bench.core.metric import KNOWN_METRICS, Metric, NamedRuns, NoiseClass, RunTimes
 from buildbot_bench.core.sample import PPS, Iteration, Sample
 from buildbot_bench.plugin.db.branches import images_of_history, line_of
 from buildbot_bench.plugin.db.images import in_span

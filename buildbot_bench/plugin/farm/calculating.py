@@ -22,7 +22,7 @@ from twisted.python.failure import Failure
 
 from buildbot_bench import calculator
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.one_thread import LIMITS
+from buildbot_bench.process_environment import LIMITS
 
 _LOG = Logger()
 

@@ -17,7 +17,7 @@ from twisted.logger import Logger
 
 from buildbot_bench.core.errors import NotYetError
 from buildbot_bench.core.read_files import FileChange
-from buildbot_bench.core.report.kin import Kin
+from buildbot_bench.core.report.related import Kin
 from buildbot_bench.core.revision import Revision, RevisionRange
 from buildbot_bench.history import Fit, MirrorHistory, mirror_path
 from buildbot_bench.plugin.artefacts.http import place_at

@@ -13,17 +13,20 @@ from typing import Any
 
 from buildbot.config import ConfigErrors
 
-from buildbot_bench.core.branches import (
+from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.legible import quoted
+from buildbot_bench.core.read_files import FileChange
+from buildbot_bench.core.report.related import Kin
+from buildbot_bench.core.revision import (
+    SHA_LENGTH,
+    Particulars,
+    Revision,
+    RevisionRange,
     branch_in,
     name_in_repository,
     repository_named,
     repository_of,
 )
-from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.legible import quoted
-from buildbot_bench.core.read_files import FileChange
-from buildbot_bench.core.report.kin import Kin
-from buildbot_bench.core.revision import SHA_LENGTH, Particulars, Revision, RevisionRange
 from buildbot_bench.history import Fit, MirrorHistory
 from buildbot_bench.plugin.db.store import BenchStore
 from buildbot_bench.workflow.model import Workflow

@@ -7,9 +7,8 @@ from twisted.internet.threads import deferToThread
 from twisted.logger import Logger
 
 from buildbot_bench.archives.prebuilt import PrebuiltSource, which_are_there
-from buildbot_bench.core.branches import name_in_repository
 from buildbot_bench.core.errors import UntestableRevision
-from buildbot_bench.core.revision import RevisionRange
+from buildbot_bench.core.revision import RevisionRange, name_in_repository
 from buildbot_bench.workflow.settings import PrebuiltKernels
 
 _LOG = Logger()

@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
-from buildbot_bench.core.report.inside import Inside
+from buildbot_bench.core.report.related import Inside
 from buildbot_bench.core.revision import Revision, RevisionRange
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.core.variant import MergedCommit, Recipe
-from buildbot_bench.local.git import Git
 from buildbot_bench.local.merges import Brought, Merges
 from buildbot_bench.local.revisions import Revisions
+from buildbot_bench.programs import Git
 
 # To merge each commit of a large branch takes git seconds; a search asks in every cycle.
 _KEPT = 64

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from buildbot_bench.core.errors import BenchError
 from buildbot_bench.core.legible import long_line
-from buildbot_bench.version import ShowVersion
+from buildbot_bench.installed import ShowVersion
 
 _EPILOG = """\
 Each ARCHIVE is a netbenches tree, or a part of one: result directories with

@@ -15,10 +15,9 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from buildbot_bench.archives.series import read_series
-from buildbot_bench.core.branches import branch_in
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.legible import long_line, quoted
-from buildbot_bench.core.revision import Revision
+from buildbot_bench.core.revision import Revision, branch_in
 from buildbot_bench.history import MirrorHistory, mirror_path
 from buildbot_bench.plugin.db.branches import branches
 from buildbot_bench.plugin.db.sql import is_current, take_write_lock

@@ -9,9 +9,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from buildbot_bench.archives.contents import digest_of_files
 from buildbot_bench.core.legible import quoted
-from buildbot_bench.core.named_values import WIDTH, pack_names, unpack_names
-from buildbot_bench.core.neutral import digest_of_files
+from buildbot_bench.core.metric import WIDTH, pack_names, unpack_names
 from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.plugin.db.columns import JsonText
 from buildbot_bench.plugin.db.probes import capture_digest

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from buildbot_bench.api.states import ProbeState, SearchState
 from buildbot_bench.core.condition import SILENCE_S, Hang
-from buildbot_bench.core.health.chart import Chart
-from buildbot_bench.core.health.workload import BrokenWorkload
+from buildbot_bench.core.control_chart import Chart
+from buildbot_bench.core.incident.workload import BrokenWorkload
 from buildbot_bench.core.json_model import shared
 from buildbot_bench.core.report.farm_mails import (
     BrokenWorkloadReport,

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
-from buildbot_bench import extensions
+from buildbot_bench import installed
 from buildbot_bench.core.errors import BenchError, InfraError
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.report.model import Report
@@ -219,6 +219,6 @@ class NoticeOutbox(Outbox[NoticeRow]):
 
 def sites_of(farm: Farm, repository: str) -> Mapping[str, NotifiedSite]:
     """The sites that hear of a repository's commits, by their keys in bench.yml."""
-    registered = extensions.registered(extensions.SITES)
+    registered = installed.registered(installed.SITES)
     named = farm.workflow.notify.sites_of(repository)
-    return {name: extensions.load(registered[name])(said) for name, said in named.items()}
+    return {name: installed.load(registered[name])(said) for name, said in named.items()}

@@ -10,8 +10,8 @@ from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.errors import BenchError
 from buildbot_bench.core.evidence import comparable_samples
 from buildbot_bench.core.model.learn import learn
+from buildbot_bench.core.report.context import OpinionKind
 from buildbot_bench.core.report.model import Report
-from buildbot_bench.core.report.opinions import OpinionKind
 from buildbot_bench.core.report.words import failed_subject
 from buildbot_bench.core.sample import Sample
 from buildbot_bench.core.triggers import WEEK_S, last_weekly

@@ -16,8 +16,8 @@ from twisted.web.static import File
 import buildbot_bench
 from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.figures import percent
-from buildbot_bench.core.profile.costs import cost_ratio
 from buildbot_bench.core.profile.formats import format_folded
+from buildbot_bench.core.profile.functions import cost_ratio
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.states import SearchKind
 from buildbot_bench.plugin.farm import Farm, farm_of

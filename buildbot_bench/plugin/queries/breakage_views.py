@@ -6,7 +6,7 @@ from buildbot_bench.core.incident.breakage import bracket, plan_breakage
 from buildbot_bench.core.incident.model import Breakage, Ending, Trial, TrialOutcome
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.json_model import Json
-from buildbot_bench.core.report.harmless import harmless
+from buildbot_bench.core.report.compose import harmless
 from buildbot_bench.core.report.incident_mails import (
     BreakageReport,
     RecoveryReport,

@@ -8,14 +8,14 @@ from itertools import takewhile
 
 from buildbot_bench.api.states import AbTestState, ProbeState, SearchState
 from buildbot_bench.core.build_log import fails_each_time
-from buildbot_bench.core.health.workload import (
+from buildbot_bench.core.incident.breakage import bracket, broken_tip
+from buildbot_bench.core.incident.model import BreakageEvidence, BrokenTip, Trial, TrialOutcome
+from buildbot_bench.core.incident.workload import (
     Attempt,
     BrokenWorkload,
     broken_workload_text,
     judge_workload,
 )
-from buildbot_bench.core.incident.breakage import bracket, broken_tip
-from buildbot_bench.core.incident.model import BreakageEvidence, BrokenTip, Trial, TrialOutcome
 from buildbot_bench.core.json_model import shared
 from buildbot_bench.core.legible import long_line
 from buildbot_bench.core.revision import RevisionRange

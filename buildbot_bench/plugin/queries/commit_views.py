@@ -5,18 +5,16 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from buildbot_bench.api.answers import CommitCosts, CostShown
-from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.errors import BenchError, InfraError, UsageError
 from buildbot_bench.core.json_model import Json, to_json
 from buildbot_bench.core.links import Links
-from buildbot_bench.core.metric import BOOT, BUILD, SIZE
-from buildbot_bench.core.named_values import changed_values
+from buildbot_bench.core.metric import BOOT, BUILD, SIZE, changed_values
 from buildbot_bench.core.report.steps import (
     CommitContrast,
     against_predecessor,
     newest_measured,
 )
-from buildbot_bench.core.revision import SHA_LENGTH, Revision
+from buildbot_bench.core.revision import SHA_LENGTH, Revision, repository_of
 from buildbot_bench.history import MirrorHistory
 from buildbot_bench.plugin.db.finding_rows import JudgementRow
 from buildbot_bench.plugin.db.rows import ImageRow, SeriesName

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 
 from buildbot_bench.core.compare.directory import BootLog
 from buildbot_bench.core.compare.model import SeriesValues
-from buildbot_bench.core.compare.schedule import ImageBoots, VariantPlan
-from buildbot_bench.core.compare.variants import (
+from buildbot_bench.core.compare.schedule import (
+    ImageBoots,
+    VariantPlan,
     left_out,
     of_newest_epoch,
     recorded_boots,
@@ -16,10 +17,9 @@ from buildbot_bench.core.compare.variants import (
 from buildbot_bench.core.evidence import cannot_relink, is_alike
 from buildbot_bench.core.item import ItemUnderTest, item_of
 from buildbot_bench.core.legible import quoted
-from buildbot_bench.core.run_logs import split_logs
-from buildbot_bench.core.run_times import RunTimes
+from buildbot_bench.core.metric import RunTimes
 from buildbot_bench.core.sample import PPS, Metric
-from buildbot_bench.core.wire import ONE_IMAGE, FailureKind
+from buildbot_bench.core.wire import ONE_IMAGE, FailureKind, split_logs
 from buildbot_bench.lab.pktgen import Unusable, parse_receiver
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
 from buildbot_bench.plugin.db.rows import ImageRow, IterationRow, ProbeRow, SeriesName

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from buildbot_bench.archives.contents import Manifest
 from buildbot_bench.core.evidence import comparable_samples
 from buildbot_bench.core.incident.confirmation import Standing
 from buildbot_bench.core.item import RANDOMISED_FACT
 from buildbot_bench.core.json_model import shared
-from buildbot_bench.core.neutral import Manifest
 from buildbot_bench.core.report.context import (
     NOT_HEEDED,
     Context,

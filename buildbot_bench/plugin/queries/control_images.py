@@ -6,8 +6,7 @@ from itertools import groupby
 from operator import attrgetter
 
 from buildbot_bench.api.states import ProbeState
-from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.health.chart import (
+from buildbot_bench.core.control_chart import (
     Chart,
     ChartPolicy,
     Point,
@@ -16,6 +15,7 @@ from buildbot_bench.core.health.chart import (
     chart,
     learn_spread,
 )
+from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.json_model import Json
 from buildbot_bench.core.model.thresholds import lab_tolerance
 from buildbot_bench.core.sample import PPS, Metric

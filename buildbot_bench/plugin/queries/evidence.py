@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.evidence import (
     MAX_FRUITLESS,
     Relinks,
@@ -16,7 +15,7 @@ from buildbot_bench.core.evidence import (
 )
 from buildbot_bench.core.item import ItemUnderTest, is_randomised, item_of, shared_item
 from buildbot_bench.core.report.model import AppliedFix
-from buildbot_bench.core.revision import RevisionRange
+from buildbot_bench.core.revision import RevisionRange, repository_of
 from buildbot_bench.core.sample import Sample
 from buildbot_bench.core.search import PREBUILT, Answer, Costs, Evidence, SearchPolicy
 from buildbot_bench.core.touched import CommitPrior

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from buildbot_bench.api.states import SearchState
-from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.incident.confirmation import Standing
 from buildbot_bench.core.json_model import Json
+from buildbot_bench.core.revision import repository_of
 from buildbot_bench.core.search import SlopePart, Step
 from buildbot_bench.plugin.db.finding_rows import IncidentSeriesRow, MarkRow, SearchRow
 from buildbot_bench.plugin.db.states import FRUITFUL_SEARCHES, MarkKind, SearchKind

@@ -7,16 +7,13 @@ from dataclasses import replace
 from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.evidence import comparable_samples
 from buildbot_bench.core.incident.confirmation import Standing
-from buildbot_bench.core.incident.relation import (
-    AlarmedSeries,
-    information_per_second,
-    may_share_a_change,
-)
+from buildbot_bench.core.incident.model import AlarmedSeries, may_share_a_change
 from buildbot_bench.core.json_model import shared
 from buildbot_bench.core.judge.model import Direction
 from buildbot_bench.core.model.learn import learn
 from buildbot_bench.core.sample import Sample
 from buildbot_bench.core.search import Slope, Step
+from buildbot_bench.core.search.information import information_per_second
 from buildbot_bench.plugin.db.finding_rows import (
     IncidentSeriesRow,
     NewSearch,

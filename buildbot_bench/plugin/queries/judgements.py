@@ -6,9 +6,9 @@ from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.evidence import comparable_samples
 from buildbot_bench.core.incident.confirmation import Standing
 from buildbot_bench.core.json_model import Json
-from buildbot_bench.core.judge.marks import noise_by_marks
 from buildbot_bench.core.judge.model import Said, Settled, is_small
-from buildbot_bench.core.report.opinions import Opinion, OpinionKind, TrackRecord, describe_marks
+from buildbot_bench.core.judge.segment import describe_marks, noise_by_marks
+from buildbot_bench.core.report.context import Opinion, OpinionKind, TrackRecord
 from buildbot_bench.plugin.db.branches import Segment, is_on
 from buildbot_bench.plugin.db.finding_rows import JudgementRow, MarkRow
 from buildbot_bench.plugin.db.rows import SeriesName

@@ -6,19 +6,18 @@ from itertools import zip_longest
 
 from twisted.logger import Logger
 
-from buildbot_bench.core.branches import name_in_repository
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.item import ItemUnderTest, item_of
 from buildbot_bench.core.json_model import shared
 from buildbot_bench.core.judge.model import Said
 from buildbot_bench.core.legible import long_line
+from buildbot_bench.core.metric import RunTimes
 from buildbot_bench.core.report.compose import compose
 from buildbot_bench.core.report.context import Context
-from buildbot_bench.core.report.inside import Inside, with_insides
-from buildbot_bench.core.report.kin import Kin, commits_to_ask, with_kin
 from buildbot_bench.core.report.model import ProbeRecord, Report, Setting
+from buildbot_bench.core.report.related import Inside, Kin, commits_to_ask, with_insides, with_kin
 from buildbot_bench.core.report.steps import stated_answer
-from buildbot_bench.core.run_times import RunTimes
+from buildbot_bench.core.revision import name_in_repository
 from buildbot_bench.core.sample import PPS, Metric
 from buildbot_bench.core.search import Answer
 from buildbot_bench.plugin.db.finding_rows import SearchRow
@@ -43,7 +42,7 @@ from buildbot_bench.plugin.queries.judgements import (
     opinion_of,
     track_record,
 )
-from buildbot_bench.render.text import with_sections
+from buildbot_bench.render.message import with_sections
 
 _LOG = Logger()
 

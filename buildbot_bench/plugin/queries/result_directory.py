@@ -16,7 +16,7 @@ from buildbot_bench.core.compare.directory import (
 from buildbot_bench.core.compare.model import ComparisonReport, SeriesReport
 from buildbot_bench.core.compare.published import capture_name
 from buildbot_bench.core.json_model import Json
-from buildbot_bench.core.profile.costs import cost_ratio
+from buildbot_bench.core.profile.functions import cost_ratio
 from buildbot_bench.core.profile.model import Profile
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
 from buildbot_bench.plugin.db.states import ProfileState

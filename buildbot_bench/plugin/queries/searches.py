@@ -32,8 +32,7 @@ from buildbot_bench.plugin.queries.incident_groups import incident_json
 from buildbot_bench.plugin.queries.judgements import mark_json
 from buildbot_bench.plugin.queries.reports import report_of
 from buildbot_bench.plugin.queries.waits import Waits, left, waits
-from buildbot_bench.render.message import notice_text
-from buildbot_bench.render.text import report_text
+from buildbot_bench.render.message import notice_text, report_text
 
 
 class SearchViews:

@@ -4,18 +4,13 @@ from collections.abc import Sequence
 
 from buildbot_bench.api.requests import MOST_BOOTS, ComparisonQuestion, Extension
 from buildbot_bench.api.states import AbTestState
-from buildbot_bench.core.branches import branch_in
-from buildbot_bench.core.compare.variants import (
-    Identity,
-    check_identities,
-    check_written,
-    epoch_name,
-    of_newest_epoch,
-)
+from buildbot_bench.core.compare.schedule import epoch_name, of_newest_epoch
+from buildbot_bench.core.compare.variants import Identity, check_identities, check_written
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.json_model import Json, shared
 from buildbot_bench.core.legible import quoted
+from buildbot_bench.core.revision import branch_in
 from buildbot_bench.core.sharing import PersonPriority
 from buildbot_bench.core.variant import parse_recipe
 from buildbot_bench.plugin.broker.ask import ask_image

@@ -1,10 +1,9 @@
 """People's marks on searches, incidents and verdicts, checked and stored."""
 
-from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.json_model import Json
 from buildbot_bench.core.legible import quoted
-from buildbot_bench.core.revision import Revision
+from buildbot_bench.core.revision import Revision, repository_of
 from buildbot_bench.plugin.db.finding_rows import JudgementRow, MarkRow, SearchRow
 from buildbot_bench.plugin.db.states import MarkKind, SearchKind
 from buildbot_bench.plugin.farm import Farm

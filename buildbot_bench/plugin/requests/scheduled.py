@@ -5,8 +5,8 @@ from hashlib import sha256
 from twisted.logger import Logger
 
 from buildbot_bench.api.requests import ComparisonQuestion
-from buildbot_bench.core.branches import branch_in, repository_of
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.core.revision import branch_in, repository_of
 from buildbot_bench.core.triggers import parse_cron
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.requests.comparison_requests import ComparisonRequests

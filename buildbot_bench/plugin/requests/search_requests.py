@@ -8,14 +8,13 @@ from uuid import uuid4
 
 from buildbot_bench.api.requests import MoreBoots, SearchQuestion
 from buildbot_bench.api.states import SearchState
-from buildbot_bench.core.branches import repository_of
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.json_model import Json
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.metric import Metric
 from buildbot_bench.core.patch import check_patch
-from buildbot_bench.core.report.inside import expected_inside
-from buildbot_bench.core.revision import Revision, RevisionRange
+from buildbot_bench.core.report.related import expected_inside
+from buildbot_bench.core.revision import Revision, RevisionRange, repository_of
 from buildbot_bench.core.variant import parse_tunable, parse_variant, tunables_text
 from buildbot_bench.history import Fit
 from buildbot_bench.plugin.broker.ask import BuildTarget, ask_boots, ask_image, built_for

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from buildbot_bench.api.answers import ComparisonBegun, ExpectedCost, Nouns
 from buildbot_bench.api.states import AbTestState
-from buildbot_bench.core.branches import branch_in
 from buildbot_bench.core.compare.model import title_of
 from buildbot_bench.core.compare.schedule import BootLimits, expected_boots
 from buildbot_bench.core.errors import UsageError
@@ -13,6 +12,7 @@ from buildbot_bench.core.figures import count
 from buildbot_bench.core.json_model import Json, to_json
 from buildbot_bench.core.limits import MIB, spoken
 from buildbot_bench.core.patch import check_patch
+from buildbot_bench.core.revision import branch_in
 from buildbot_bench.core.variant import (
     Change,
     PatchFile,

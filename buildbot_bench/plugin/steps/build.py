@@ -15,12 +15,12 @@ from buildbot_bench.core.build_log import BuildLog
 from buildbot_bench.core.patch import misfit, strip_level
 from buildbot_bench.core.variant import parse_recipe
 from buildbot_bench.core.wire import FailureKind
-from buildbot_bench.local.git import identity
 from buildbot_bench.plugin.artefacts.place import BLOCK_BYTES
 from buildbot_bench.plugin.buildbot_fixes.poller import GIT_CONFIG
 from buildbot_bench.plugin.db.rows import ImageRow, PatchRow
 from buildbot_bench.plugin.farm import farm_of
 from buildbot_bench.plugin.steps.transfer import ShellStep, image_of, skipped, untestable
+from buildbot_bench.programs import identity
 from buildbot_bench.workflow.jobs import SandboxSettings
 
 REMOVES_LOCKS = ("find", ".git", "-name", "*.lock", "-type", "f", "-delete")

@@ -16,8 +16,7 @@ from twisted.logger import Logger
 
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.core.legible import long_line, one_line
-from buildbot_bench.core.named_values import heard, overall
-from buildbot_bench.core.run_times import RunTimes
+from buildbot_bench.core.metric import RunTimes, heard, overall
 from buildbot_bench.core.wire import (
     Event,
     Failed,

@@ -10,7 +10,7 @@ from statistics import median
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from buildbot_bench.core.health.chart import Chart, Point
+from buildbot_bench.core.control_chart import Chart, Point
 from buildbot_bench.core.report.context import SearchStage
 from buildbot_bench.core.sample import Metric
 from buildbot_bench.render.plots.canvas import (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from buildbot_bench.core.compare.variants import no_op, same_as, why_one_image
+from buildbot_bench.core.compare.schedule import no_op, same_as, why_one_image
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.metric import Metric, NoiseClass
 

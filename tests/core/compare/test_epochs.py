@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from buildbot_bench.core.compare.variants import epoch_name, left_out, of_newest_epoch
+from buildbot_bench.core.compare.schedule import epoch_name, left_out, of_newest_epoch
 
 
 @given(st.lists(st.sampled_from(["", "1", "2"])))

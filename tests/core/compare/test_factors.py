@@ -14,8 +14,8 @@ from buildbot_bench.core.compare.directory import result_files
 from buildbot_bench.core.compare.factors import factors
 from buildbot_bench.core.compare.model import SeriesValues
 from buildbot_bench.core.compare.text import markdown, text
+from buildbot_bench.core.compare.variants import cell_label, cells_of, design_of
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.factor_cells import cell_label, cells_of, design_of
 from buildbot_bench.core.model.learn import learn
 from buildbot_bench.core.sample import PPS
 from tests.fakes.compared import comparison_of

@@ -7,8 +7,8 @@ from buildbot_bench.core.compare.model import (
     SeriesValues,
     Verdict,
 )
+from buildbot_bench.core.compare.schedule import recorded_boots, recorded_notes
 from buildbot_bench.core.compare.text import text
-from buildbot_bench.core.compare.variants import recorded_boots, recorded_notes
 from buildbot_bench.core.sample import PPS
 from buildbot_bench.core.wire import RECORDED_BOOTS
 from tests.fakes.compared import LEARNT, comparison_of

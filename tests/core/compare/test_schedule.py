@@ -9,8 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from buildbot_bench.core.compare.schedule import (
-    MAX_VARIANTS,
-    MIN_VARIANTS,
     Block,
     ImageBoots,
     delays,
@@ -19,8 +17,10 @@ from buildbot_bench.core.compare.schedule import (
     order,
     passes,
 )
+from buildbot_bench.core.compare.variants import MIN_VARIANTS
+from buildbot_bench.core.limits import MOST_VARIANTS
 
-VARIANTS = st.integers(MIN_VARIANTS, MAX_VARIANTS)
+VARIANTS = st.integers(MIN_VARIANTS, MOST_VARIANTS)
 
 
 def blocks(wanted: Sequence[ImageBoots], lost: Sequence[ImageBoots] = ()) -> list[Block]:

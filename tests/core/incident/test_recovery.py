@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from buildbot_bench.core.incident.relation import returned_level
+from buildbot_bench.core.incident.model import returned_level
 
 BEFORE = (1000.0, 1004.0, 996.0)
 

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from buildbot_bench.core.model import constants
 from buildbot_bench.core.search import Evidence, Measurement, SearchPolicy
-from buildbot_bench.core.search.densities import Rows
-from buildbot_bench.core.search.levels import level_grid, together
+from buildbot_bench.core.search.grid import Rows, level_grid, together
 from buildbot_bench.core.search.likelihood import SharedTerms
 from buildbot_bench.core.search.noise_average import NEGLIGIBLE, Climber
 from buildbot_bench.core.search.noise_model import Readings, SearchNoise, ladders, read

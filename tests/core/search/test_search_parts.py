@@ -12,8 +12,8 @@ from scipy.stats import norm
 
 from buildbot_bench.core.model import constants
 from buildbot_bench.core.search import Evidence, Measurement, SearchPolicy
+from buildbot_bench.core.search.grid import level_grid
 from buildbot_bench.core.search.information import mixture_information
-from buildbot_bench.core.search.levels import level_grid
 from buildbot_bench.core.search.noise_model import Readings, SearchNoise, read
 from buildbot_bench.core.search.partition import (
     Normal,

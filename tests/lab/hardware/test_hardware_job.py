@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision
-from buildbot_bench.core.run_logs import split_logs
-from buildbot_bench.core.wire import Failed, FailureKind, Finished
+from buildbot_bench.core.wire import Failed, FailureKind, Finished, split_logs
 from buildbot_bench.lab.files import sha256
 from buildbot_bench.lab.hardware.facts import EMULATED
 from buildbot_bench.lab.hardware.settings import ReferenceSettings, WorkloadSettings

@@ -7,8 +7,7 @@ import pytest
 
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.core.metric import BOOT, NDR, PDR
-from buildbot_bench.core.run_logs import RunLogs
-from buildbot_bench.core.wire import FailureKind, Finished
+from buildbot_bench.core.wire import FailureKind, Finished, RunLogs
 from buildbot_bench.lab.files import sha256
 from buildbot_bench.lab.hardware.flows import PktgenTraffic
 from buildbot_bench.lab.hardware.latency import NothingPassed, counted, lost_of, parse_counters

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from buildbot_bench.core.run_logs import split_logs
-from buildbot_bench.core.wire import Failed, Finished, Measured
+from buildbot_bench.core.wire import Failed, Finished, Measured, split_logs
 from buildbot_bench.lab.files import sha256
 from buildbot_bench.lab.hardware.settings import WorkloadSettings
 from buildbot_bench.lab.runner import Dut as Life

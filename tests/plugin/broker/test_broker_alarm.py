@@ -2,7 +2,7 @@
 
 import pytest
 
-from buildbot_bench.core.incident.relation import AlarmedSeries
+from buildbot_bench.core.incident.model import AlarmedSeries
 from buildbot_bench.core.search import Answer, Slope, SlopePart, Step
 from buildbot_bench.plugin.broker.follow_ups import search_for
 from buildbot_bench.plugin.queries.incidents import explains

@@ -11,7 +11,7 @@ from buildbot_bench.plugin.broker.searching import Searching
 from buildbot_bench.plugin.queries.evidence import gather
 from buildbot_bench.plugin.queries.reports import report_of
 from buildbot_bench.plugin.requests.search_requests import SearchRequests, measure_more
-from buildbot_bench.render.text import report_text
+from buildbot_bench.render.message import report_text
 from tests.fakes.past import Past, boots
 from tests.gitrepo import Commit, make_repository
 

@@ -15,7 +15,7 @@ from buildbot_bench.plugin.queries.evidence import gather_innermost, spans_of
 from buildbot_bench.plugin.queries.reports import report_of
 from buildbot_bench.plugin.queries.searches import SearchViews
 from buildbot_bench.plugin.requests.search_requests import SearchRequests
-from buildbot_bench.render.text import report_text
+from buildbot_bench.render.message import report_text
 from tests.fakes.past import Past, boots
 from tests.gitrepo import git
 from tests.merging import SLOW, ZLIB, Project, import_zlib, zlib_clash, zlib_drop

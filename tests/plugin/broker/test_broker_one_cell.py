@@ -13,7 +13,7 @@ from buildbot_bench.plugin.db.finding_rows import RaisedAlarm, SeriesRange
 from buildbot_bench.plugin.queries.reports import report_of
 from buildbot_bench.plugin.queries.searches import SearchViews
 from buildbot_bench.plugin.requests.search_requests import SearchRequests
-from buildbot_bench.render.text import report_text
+from buildbot_bench.render.message import report_text
 from tests.fakes.past import boots
 
 pytestmark = pytest.mark.both_databases

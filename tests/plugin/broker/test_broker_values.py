@@ -11,7 +11,7 @@ from buildbot_bench.plugin.broker.incidents import Incidents
 from buildbot_bench.plugin.broker.judging import Judging
 from buildbot_bench.plugin.queries.judgements import marked_changes, settled_of_values
 from buildbot_bench.plugin.queries.reports import report_of
-from buildbot_bench.render.text import report_text
+from buildbot_bench.render.message import report_text
 
 VALUES, SLOWED, LAST, CULPRIT = 300, 37, 14, 12
 MEAN = "ns (300 values #abcdef)"

@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 from buildbot_bench.api.states import ProbeState, SearchState
-from buildbot_bench.demo.place import FarmPlace
+from buildbot_bench.demo.on_disk import FarmPlace
 from buildbot_bench.plugin.db.finding_rows import NewSearch, SearchRow
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest, ProbeRow
 from buildbot_bench.plugin.db.schema import METADATA

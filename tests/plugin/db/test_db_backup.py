@@ -20,9 +20,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from buildbot_bench.core.errors import BenchError, InfraError, UsageError
-from buildbot_bench.demo.backup import make_backup, restore
+from buildbot_bench.demo.backup import BackupManifest, make_backup, restore
 from buildbot_bench.demo.command import main
-from buildbot_bench.demo.on_disk import BackupManifest
 from buildbot_bench.demo.verifying import verify
 from buildbot_bench.demo.watching import Child
 from buildbot_bench.plugin.db.sql import take_write_lock, upgrade

@@ -14,10 +14,9 @@ from uuid import uuid4
 import pytest
 import sqlalchemy as sa
 
+from buildbot_bench.archives.contents import digest_of_files
 from buildbot_bench.core.incident.model import Breakage, Ending
-from buildbot_bench.core.metric import Metric
-from buildbot_bench.core.named_values import pack_names
-from buildbot_bench.core.neutral import digest_of_files
+from buildbot_bench.core.metric import Metric, pack_names
 from buildbot_bench.demo.command import main
 from buildbot_bench.demo.verifying import verify
 from buildbot_bench.lab.files import take_lock

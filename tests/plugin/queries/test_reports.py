@@ -5,7 +5,7 @@ import pytest
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.plugin.queries.reports import answer_of, probe_records, report_of
 from buildbot_bench.render.html import report_html, report_markdown
-from buildbot_bench.render.text import report_text
+from buildbot_bench.render.message import report_text
 from tests.fakes.other_package import import_from, install
 from tests.fakes.past import boots
 

@@ -3,8 +3,8 @@
 from buildbot.process.results import EXCEPTION, FAILURE, SKIPPED, SUCCESS
 
 from buildbot_bench.core.variant import MergedCommit, Recipe
-from buildbot_bench.local.git import identity
 from buildbot_bench.plugin.steps.build import Merge
+from buildbot_bench.programs import identity
 from tests.fakes.stepcase import ExpectShell, StepCase
 
 ONE, TWO = "1" * 40, "2" * 40

@@ -4,9 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from buildbot_bench.core.metric import Metric
-from buildbot_bench.core.named_values import overall, wired
-from buildbot_bench.core.run_times import RunTimes
+from buildbot_bench.core.metric import Metric, RunTimes, overall, wired
 from buildbot_bench.core.wire import (
     LINE_LENGTH,
     Failed,

@@ -1,9 +1,50 @@
-"""Suggestions for GitHub Actions' words that bench.yml writes otherwise."""
+"""Mistakes in bench.yml in words: where each is, and what to write for GitHub Actions' words."""
 
 import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 from buildbot_bench.core.legible import quoted
+
+Place = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Problem:
+    """One thing that is wrong, and the keys that lead to it from the top of the file.
+
+    `of_key`: the last key itself is wrong, and not its value. `mark` is the line and
+    the column within a long text, both from 1, where they are known better than by the keys.
+    """
+
+    place: Place
+    message: str
+    of_key: bool = False
+    mark: tuple[int, int] | None = None
+
+
+class RelationError(ValueError):
+    """Parts that are well formed but do not fit together."""
+
+    def __init__(self, problems: tuple[Problem, ...]) -> None:
+        super().__init__("; ".join(problem.message for problem in problems))
+        self.problems = problems
+
+
+def nearest(word: str, known: Collection[str]) -> str:
+    """`; did you mean 'matrix'?` or, when nothing is near, all of them."""
+    if matches := get_close_matches(word, known, n=1, cutoff=0.5):
+        return f"; did you mean '{matches[0]}'?"
+    return f"; known here: {', '.join(known)}" if known else ""
+
+
+def require(problems: Iterator[Problem]) -> None:
+    """See that there is no problem."""
+    if found := tuple(problems):
+        raise RelationError(found)
+
 
 CHECKOUT, UPLOAD = "checkout", "upload-artefact"
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from buildbot_bench.archives.contents import digest_of_files, neutral_digest, neutralise
 from buildbot_bench.core.elf import sections
-from buildbot_bench.core.neutral import digest_of_files, neutral_digest, neutralise
 from tests.core.elf_files import CODE, DEBUG, NOBITS, Part, elf
 
 CLASSIC = (

@@ -1,13 +1,44 @@
-"""The report of a search's outcome to GitHub's and GitLab's continuous integration."""
+"""An outcome beside a command's answer: its HTML page, what CI is told, a failure's output."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
-from buildbot_bench.cli.console import say
-from buildbot_bench.core.legible import long_line
+from buildbot_bench.cli.console import ExitStatus, say
+from buildbot_bench.core.compare.model import ComparisonReport
+from buildbot_bench.core.errors import BenchError, InfraError, UsageError
+from buildbot_bench.core.legible import long_line, several_lines, shorten
 from buildbot_bench.core.report.model import Report
+
+
+def check_page(path: Path) -> None:
+    """See, before a long search, that the page can be written in the end."""
+    if not path.absolute().parent.is_dir():
+        raise UsageError(f"--html {path}: there is no such directory", hint="make it first")
+    if find_spec("matplotlib") is None:
+        raise UsageError(
+            "--html draws with matplotlib, which is not installed", hint="pip install matplotlib"
+        )
+
+
+def write_page(path: Path, report: Report | ComparisonReport) -> None:
+    """Write it."""
+    # They need matplotlib, and --local alone does not.
+    from buildbot_bench.render.html import comparison_page, report_page  # noqa: PLC0415
+
+    page = comparison_page(report) if isinstance(report, ComparisonReport) else report_page(report)
+    write_text(path, page)
+
+
+def write_text(path: Path, page: str) -> None:
+    """Write a page that is made."""
+    try:
+        path.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise InfraError(f"{path} cannot be written: {error}", hint="name another file") from error
+
 
 # Workflow commands for GitHub Actions, "Setting a warning message": what ends or parts a command.
 _IN_MESSAGE = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
@@ -77,3 +108,26 @@ def _write(path: Path, text: str, how: int) -> None:
             file.write(text.encode()[:_MOST_BYTES])
     except OSError as error:
         say(f"{path} cannot be written: {error}")
+
+
+_MOST_COLUMNS = 200  # of a line of a command's output
+
+
+def told_in_lines(name: str, work: Callable[[], int]) -> int:
+    """Return the exit status of `work`; print an error with the output behind it line by line."""
+    try:
+        return work()
+    except BenchError as error:
+        if "\n" not in error.message:
+            raise
+        say_with_output(name, error, error.hint or "correct what the last lines say, and try again")
+        return ExitStatus.USAGE if isinstance(error, UsageError) else ExitStatus.INFRASTRUCTURE
+
+
+def say_with_output(name: str, error: BenchError, next_step: str) -> None:
+    """An error with the output behind it, each of its lines as long as a person reads."""
+    first, _, output = error.message.partition("\n")
+    say(several_lines(f"{name}: {first}"))
+    for line in output.splitlines():
+        say(f"  | {shorten(several_lines(line), _MOST_COLUMNS)}")
+    say(f"{name}: {next_step}")

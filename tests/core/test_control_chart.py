@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from buildbot_bench.core.errors import UsageError
-from buildbot_bench.core.health.chart import (
+from buildbot_bench.core.control_chart import (
     ChartPolicy,
     Round,
     RoundSpread,
@@ -19,6 +18,7 @@ from buildbot_bench.core.health.chart import (
     has_recovered,
     learn_spread,
 )
+from buildbot_bench.core.errors import UsageError
 
 KNOWN = RoundSpread(boot=0.004, between=0.002, df=1e6)
 USUAL = ChartPolicy()

@@ -1,6 +1,14 @@
-"""Drivers, workloads, sites and sections of installed packages, found by entry points."""
+"""What is installed: this package's version and files, and what other packages register.
 
+A checkout has the files beside the package; a wheel has them in `_shipped`, laid out alike.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib import metadata
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from typing import Any
 
 from buildbot_bench.core.errors import UsageError
@@ -59,3 +67,54 @@ def load_all(group: str) -> dict[str, Any]:
     It fails as `registered` and `load` do.
     """
     return {name: load(point) for name, point in registered(group).items()}
+
+
+_PROJECT = "buildbot-bench"
+
+
+def version() -> str:
+    """The version of this package, as its installation says; `unknown` where it has none."""
+    try:
+        return metadata.version(_PROJECT)
+    except metadata.PackageNotFoundError:
+        return "unknown"
+
+
+class ShowVersion(argparse.Action):
+    """Prints a command's name and the version of this package, and ends."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, **_: Any) -> None:
+        super().__init__(
+            option_strings,
+            dest,
+            nargs=0,
+            default=argparse.SUPPRESS,
+            help="print the version and end",
+        )
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,  # noqa: ARG002 - argparse's signature
+        values: object,  # noqa: ARG002
+        option_string: str | None = None,  # noqa: ARG002
+    ) -> None:
+        """Print them on stdout, and end with status 0."""
+        sys.stdout.write(f"{parser.prog} {version()}\n")
+        parser.exit()
+
+
+_PACKAGE = Path(__file__).parent
+_IN_CHECKOUT = _PACKAGE.parent
+_INSTALLED = _PACKAGE / "_shipped"
+
+
+def shipped(name: str) -> Path:
+    """A file or directory of the project, as `master.cfg`; UsageError when there is none."""
+    for home in (_INSTALLED, _IN_CHECKOUT):
+        if (home / name).exists():
+            return home / name
+    raise UsageError(
+        f"there is no {name} in {_INSTALLED} nor in {_IN_CHECKOUT}",
+        hint="install buildbot-bench again, or run from a whole checkout",
+    )

@@ -1,4 +1,4 @@
-"""The limit of one thread for numeric libraries, in any environment.
+"""The environment of our processes: numeric libraries have one thread, git's hooks leave nothing.
 
 The matrices here are small: more threads do not help. A master that forks while OpenBLAS's threads
 calculate may never come back from it.
@@ -71,3 +71,30 @@ def limit_loaded() -> None:
     from threadpoolctl import threadpool_limits  # noqa: PLC0415 - commands do without it
 
     threadpool_limits(1)
+
+
+OF_ONE_REPOSITORY = (
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_CONFIG",
+    "GIT_CONFIG_COUNT",
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_DIR",
+    "GIT_GRAFT_FILE",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_INTERNAL_SUPER_PREFIX",
+    "GIT_NO_REPLACE_OBJECTS",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+    "GIT_REPLACE_REF_BASE",
+    "GIT_SHALLOW_FILE",
+    "GIT_WORK_TREE",
+)
+"""What `git rev-parse --local-env-vars` lists: variables that mean one repository alone."""
+
+
+def leave_hook() -> None:
+    """Remove these variables from the environment of this process, and of all that it starts."""
+    for name in OF_ONE_REPOSITORY:
+        os.environ.pop(name, None)

@@ -1,30 +1,51 @@
-"""The judge on all named values of a run: which are worth its look, and their shared budget.
+"""The judge on the series that share a budget of false alarms, as all named values of a run do.
 
 The judge weighs a value in milliseconds, a thousand of them in seconds. So it looks at those alone
-that may be worth boots, by the same evidence of a change of level (`change`) of all values at once,
+that may be worth boots, by the same evidence of a change of level (`images`) of all values at once,
 with the noise as neighbours show it. k of K values are worth boots where each has evidence of K/k
-or more: by that rule (e-BH, see `shared`) calm values cause few boots, however many they are. One
+or more: by that rule (e-BH, see below) calm values cause few boots, however many they are. One
 alone of a thousand has it for a step of 8 % after three commits, where a lone series is suspected
 at once.
+
+The evidence of a series is an e-detector (`images`): compared with A at each commit it alarms
+falsely once in A commits at most. With a budget of `alpha` alarms a commit for K series, e-BH (R.
+Wang, A. Ramdas, *False discovery rate control with e-values*, Journal of the Royal Statistical
+Society B 84, 2022) raises k alarms of a commit, where k is the largest number of series each of
+which has evidence of K / (alpha k) or more. At each commit anew it is the e-d-BH of S.
+Dandapanthula and A. Ramdas (*Multiple testing in multi-stream sequential change detection*,
+arXiv:2501.04130, 2025): the expected share of false alarms, of those at the commit where you stop,
+is at most `alpha` times the commits that you wait. While nothing changes, one commit in 1/alpha has
+false alarms. Both hold however the series depend on each other, and the values of one boot do.
+LORD and SAFFRON need independent series.
+
+One alarm alone needs K times the evidence of a lone series (Bonferroni), K together need that.
 """
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Any
+from types import UnionType
+from typing import Any, TypeVar
 
 import numpy as np
 
-from buildbot_bench.core.judge.change import Floats, log_bayes_factor
 from buildbot_bench.core.judge.decide import judge
-from buildbot_bench.core.judge.marks import noise_by_marks
-from buildbot_bench.core.judge.model import Alarm, JudgePolicy, Settled, Suspicion, Unfit, Verdict
-from buildbot_bench.core.judge.shared import is_calm, judge_together
+from buildbot_bench.core.judge.images import Floats, log_bayes_factor
+from buildbot_bench.core.judge.model import (
+    Alarm,
+    JudgePolicy,
+    Nothing,
+    Settled,
+    Suspicion,
+    Unfit,
+    Verdict,
+)
+from buildbot_bench.core.judge.segment import noise_by_marks
+from buildbot_bench.core.metric import NamedRun, NamedRuns
 from buildbot_bench.core.model import constants
 from buildbot_bench.core.model.noise import Noise
 from buildbot_bench.core.model.thresholds import change_in_logs
-from buildbot_bench.core.named_values import NamedRun, NamedRuns
 from buildbot_bench.core.sample import Iteration, Sample
 
 _FEW = 8  # images; of fewer the noise between neighbours is a guess, and all values are judged
@@ -32,7 +53,7 @@ _LEAST_NOISE = 0.85  # of the noise between neighbours: the judge's own estimate
 _LEAST_SIGMA = 1e-6  # of values that are counted
 _KNOWN_DF = 1e6
 _NORMAL = 0.6745 * 2**0.5  # the median of |a - b| in standard deviations of a and b
-_REACH = 2.576  # standard errors, as in `change`
+_REACH = 2.576  # standard errors, as in `images`
 
 
 def judge_named(
@@ -182,3 +203,34 @@ def _log_evidence(
         evidence = log_bayes_factor(difference, variance, np.asarray(_KNOWN_DF), min_effect)
         found = np.where(seen, np.maximum(found, evidence), found)
     return found
+
+
+Series = TypeVar("Series", bound=Hashable)
+
+
+def judge_together(
+    series: Iterable[Series],
+    judged: Callable[[Series, int], Verdict],
+    counted: type[Alarm] | UnionType = Alarm,
+) -> dict[Series, Verdict]:
+    """Return the verdicts on one commit, or on all images and boots of it so far, in each series.
+
+    `judged` gives the verdict by a policy with `together` alarms of the commit and with all series
+    that share the budget, also those without this commit. The order of `series` does not matter.
+    The verdicts that are `counted` share it: with suspicions, those that are worth more boots.
+    """
+    doubtful = list(series)
+    verdicts: dict[Series, Verdict] = {}
+    together = max(len(doubtful), 1)
+    while True:
+        verdicts |= {one: judged(one, together) for one in doubtful}
+        alarms = max(sum(isinstance(one, counted) for one in verdicts.values()), 1)
+        if alarms >= together:
+            return verdicts
+        together = alarms
+        doubtful = [one for one in doubtful if not is_calm(verdicts[one])]
+
+
+def is_calm(verdict: Verdict) -> bool:
+    """Return whether it is the same where more evidence is needed."""
+    return isinstance(verdict, Nothing) and verdict.began is None

@@ -24,8 +24,7 @@ from scipy.special import ndtr, ndtri, stdtr, stdtrit
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.model import constants
 from buildbot_bench.core.model.learn import learn
-from buildbot_bench.core.model.noise import Prior
-from buildbot_bench.core.model.spread import robust_level
+from buildbot_bench.core.model.noise import Prior, robust_level
 from buildbot_bench.core.sample import PPS, Iteration, Metric, Sample
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from buildbot_bench.core.health.workload import (
+from buildbot_bench.core.incident.workload import (
     Attempt,
     BrokenWorkload,
     broken_workload_text,

@@ -5,8 +5,8 @@ import random
 
 import pytest
 
-from buildbot_bench.core.compare.sensitivity import sensitivity
 from buildbot_bench.core.compare.verdict import VerdictTerms, Worse, compare_sides
+from buildbot_bench.local.against_itself import sensitivity
 
 TRIALS = 60
 

@@ -1,1 +1,0 @@
-"""The health of a testbed: control charts, recovery, and broken workloads."""
