@@ -9,7 +9,7 @@ from buildbot_bench.core.legible import quoted
 DRIVERS = "buildbot_bench.drivers"
 """Classes as `lab.driver.DriverKind` describes them, by what `driver` says in testbeds.toml."""
 VIRTUAL_WORKLOADS = "buildbot_bench.virtual_workloads"
-"""Values of `lab.virtual.workloads.VirtualWorkload`, by the workload's name."""
+"""Values of `lab.virtual.settings.VirtualWorkload`, by the workload's name."""
 EMBEDDED_WORKLOADS = "buildbot_bench.embedded_workloads"
 """Values of `lab.drivers.embedded.EmbeddedWorkload`, by the workload's name."""
 SECTIONS = "buildbot_bench.report_sections"

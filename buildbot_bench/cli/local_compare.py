@@ -28,8 +28,7 @@ from buildbot_bench.core.errors import UntestableRevision, UsageError
 from buildbot_bench.core.item import TOOL_FACT
 from buildbot_bench.core.json_model import to_json
 from buildbot_bench.core.revision import Revision
-from buildbot_bench.lab.command.presets import PRESETS
-from buildbot_bench.lab.command.settings import NAME_ONE
+from buildbot_bench.lab.command.settings import NAME_ONE, PRESETS
 from buildbot_bench.local.against_itself import MOST_OF_ITSELF, measure_itself
 from buildbot_bench.local.bench import Bench
 from buildbot_bench.local.builds import opened

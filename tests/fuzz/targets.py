@@ -32,9 +32,9 @@ from buildbot_bench.core.variant import parse_recipe, parse_tunable, parse_varia
 from buildbot_bench.core.wire import Joiner, format_event, parse_event, parse_events
 from buildbot_bench.history.fetching import parse_progress
 from buildbot_bench.history.objects import harmless
-from buildbot_bench.lab.drivers.lockstep import parse_turns
-from buildbot_bench.lab.drivers.recording import load_series
-from buildbot_bench.lab.drivers.sampling import read_capture
+from buildbot_bench.lab.drivers.child import read_capture
+from buildbot_bench.lab.drivers.forwarders import parse_turns
+from buildbot_bench.lab.drivers.replay import load_series
 from buildbot_bench.lab.hardware.boot_watch import parse_alive
 from buildbot_bench.lab.imported_sets import read_assignments
 from buildbot_bench.lab.importing import import_config

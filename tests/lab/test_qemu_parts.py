@@ -12,10 +12,7 @@ from hypothesis import strategies as st
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.lab.tables import load_testbeds
-from buildbot_bench.lab.virtual.machine import _device, build_id_in, last_lines, last_words
-from buildbot_bench.lab.virtual.settings import QemuSettings
-from buildbot_bench.lab.virtual.trace import Symbols, as_table, by_function, executed, read_symbols
-from buildbot_bench.lab.virtual.wires import (
+from buildbot_bench.lab.virtual.bursts import (
     FRAME,
     IPV4,
     IPV6,
@@ -25,6 +22,9 @@ from buildbot_bench.lab.virtual.wires import (
     Wires,
     addressed,
 )
+from buildbot_bench.lab.virtual.machine import _device, build_id_in, last_lines, last_words
+from buildbot_bench.lab.virtual.settings import QemuSettings
+from buildbot_bench.lab.virtual.trace import Symbols, as_table, by_function, executed, read_symbols
 
 burst, forwarded, ping = IPV4.burst, IPV4.forwarded, IPV4.ping
 TRACE = b"""\

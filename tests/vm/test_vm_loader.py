@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from buildbot_bench.lab.virtual.freebsd.script import checker, programs
+from buildbot_bench.lab.virtual.freebsd_script import checker, programs
 from buildbot_bench.lab.virtual.machine import VirtualMachine
 from buildbot_bench.lab.virtual.settings import QemuSettings
 from tests.fakes.freebsd_kernels import preloaded_module

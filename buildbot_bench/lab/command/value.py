@@ -17,13 +17,14 @@ from buildbot_bench.core.limits import MIB, spoken
 from buildbot_bench.core.metric import Metric
 from buildbot_bench.core.named_values import MOST_VALUES
 from buildbot_bench.core.run_times import RunTimes
-from buildbot_bench.lab.command.presets import PRESETS, Preset
 from buildbot_bench.lab.command.process import Ran
 from buildbot_bench.lab.command.settings import (
     CPU,
     LAST_NUMBER,
+    PRESETS,
     USER,
     WALL,
+    Preset,
     ValueTable,
     split_preset,
 )

@@ -13,6 +13,7 @@ from buildbot_bench.core.profile.model import EXECUTED, Profile
 from buildbot_bench.lab.driver import Blast, CheckFinding, unheard
 from buildbot_bench.lab.drivers.child import kill_leftovers
 from buildbot_bench.lab.files import copy_verified, sha256
+from buildbot_bench.lab.virtual.bursts import Lost
 from buildbot_bench.lab.virtual.checkup import (
     MACHINE,
     boots,
@@ -20,7 +21,7 @@ from buildbot_bench.lab.virtual.checkup import (
     kvm_works,
     qemu_version,
 )
-from buildbot_bench.lab.virtual.freebsd.system import FreeBSD
+from buildbot_bench.lab.virtual.freebsd_system import FreeBSD
 from buildbot_bench.lab.virtual.machine import (
     VirtualMachine,
     await_forwarding,
@@ -32,7 +33,6 @@ from buildbot_bench.lab.virtual.settings import FREEBSD, MULTIBOOT, QemuSettings
 from buildbot_bench.lab.virtual.system import BootImage, Multiboot, System
 from buildbot_bench.lab.virtual.trace import Plugin, as_table, by_function, places_of, read_symbols
 from buildbot_bench.lab.virtual.tracers import Counted, Tracing, count, measure_pps
-from buildbot_bench.lab.virtual.wires import Lost
 
 _SYSTEMS: Mapping[str, Callable[[QemuSettings, Path], System]] = {
     FREEBSD: FreeBSD,

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from buildbot_bench.core.errors import BenchError, InfraError
 from buildbot_bench.lab.driver import CheckFinding
-from buildbot_bench.lab.hardware.choice import has_environment, require_gpt
 from buildbot_bench.lab.hardware.config_set import LyingSet
 from buildbot_bench.lab.hardware.flows import PktgenTraffic
 from buildbot_bench.lab.hardware.gaps import gaps
 from buildbot_bench.lab.hardware.latency import VALECTL
+from buildbot_bench.lab.hardware.life import has_environment, require_gpt
 from buildbot_bench.lab.hardware.remote import Reach, Remote
 from buildbot_bench.lab.hardware.settings import (
     BootEnvironmentSettings,

@@ -14,10 +14,10 @@ from typing import Any
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.lab.drivers.child import ChildProcess, last_cpu
 from buildbot_bench.lab.hardware.boot_watch import panic_in
+from buildbot_bench.lab.virtual.bursts import IPV4, PORTS, BurstTraffic, Lost, Wires
 from buildbot_bench.lab.virtual.settings import QemuSettings
 from buildbot_bench.lab.virtual.system import System
 from buildbot_bench.lab.virtual.trace import Plugin
-from buildbot_bench.lab.virtual.wires import IPV4, PORTS, BurstTraffic, Lost, Wires
 
 _DEADLINE_S = 20.0  # for an answer of QEMU's, on a machine however busy
 

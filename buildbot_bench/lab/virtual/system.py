@@ -10,9 +10,8 @@ from typing import Protocol
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.lab.driver import CheckFinding
 from buildbot_bench.lab.files import copy_verified
-from buildbot_bench.lab.virtual.settings import MULTIBOOT
-from buildbot_bench.lab.virtual.wires import BurstTraffic
-from buildbot_bench.lab.virtual.workloads import workloads_of
+from buildbot_bench.lab.virtual.bursts import BurstTraffic
+from buildbot_bench.lab.virtual.settings import MULTIBOOT, workloads_of
 
 _ELF = b"\x7fELF"
 _AMD64_ELF = b"\x7fELF\x02\x01"  # 64 bits, little-endian

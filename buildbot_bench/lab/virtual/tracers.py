@@ -13,21 +13,22 @@ from typing import Protocol
 from buildbot_bench.core.errors import BenchError, InfraError
 from buildbot_bench.lab.driver import Blast
 from buildbot_bench.lab.drivers.child import beside
-from buildbot_bench.lab.virtual.checkup import counts_instructions, qemu_version
-from buildbot_bench.lab.virtual.machine import Monitor, VirtualMachine
-from buildbot_bench.lab.virtual.phases import (
+from buildbot_bench.lab.virtual.bursts import (
     LONGEST,
+    PACKETS,
     ROUNDS,
     Burst,
     Executed,
+    Lost,
     are_enough,
     disagreement,
     find_period,
     usual,
 )
+from buildbot_bench.lab.virtual.checkup import counts_instructions, qemu_version
+from buildbot_bench.lab.virtual.machine import Monitor, VirtualMachine
 from buildbot_bench.lab.virtual.settings import INSTRUCTIONS, PPS
 from buildbot_bench.lab.virtual.trace import Plugin, compiled_plugin, read_trace
-from buildbot_bench.lab.virtual.wires import PACKETS, Lost
 
 # Its name since QEMU 8.1, and before.
 _ONE_BY_ONE = ("one-insn-per-tb on", "singlestep on")

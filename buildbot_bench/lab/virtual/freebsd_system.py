@@ -11,13 +11,12 @@ from buildbot_bench.core.errors import BenchError, InfraError, UntestableRevisio
 from buildbot_bench.lab.driver import CheckFinding
 from buildbot_bench.lab.drivers.child import compiler
 from buildbot_bench.lab.files import check_digest, sha256
-from buildbot_bench.lab.virtual.freebsd import script
-from buildbot_bench.lab.virtual.freebsd.script import Handed, checker, handing, programs
+from buildbot_bench.lab.virtual import freebsd_script
+from buildbot_bench.lab.virtual.bursts import BurstTraffic
+from buildbot_bench.lab.virtual.freebsd_script import Handed, checker, handing, programs
 from buildbot_bench.lab.virtual.machine import VirtualMachine, last_words
-from buildbot_bench.lab.virtual.settings import FREEBSD, PPS, QemuSettings
+from buildbot_bench.lab.virtual.settings import FREEBSD, PPS, QemuSettings, workloads_of
 from buildbot_bench.lab.virtual.system import BootImage, FileKind, kind_of
-from buildbot_bench.lab.virtual.wires import BurstTraffic
-from buildbot_bench.lab.virtual.workloads import workloads_of
 
 KERNEL, DEBUG = "kernel", "kernel.debug"
 
@@ -160,7 +159,7 @@ class FreeBSD:
         made = programs(self._home)
         settings = (*self._settings.sysctls, *tunables)
         asked = self._workloads[workload]
-        commands = script.commands(asked, self._settings.nic, settings)
+        commands = freebsd_script.commands(asked, self._settings.nic, settings)
         directory = self._home / "boot"
         tree = directory / "tree"
         (tree / "dev").mkdir(parents=True, exist_ok=True)
@@ -182,11 +181,11 @@ class FreeBSD:
 
     def is_ready(self, console: str) -> bool:
         """When init says so."""
-        return script.is_ready(console)
+        return freebsd_script.is_ready(console)
 
     def fault(self, console: str) -> str:
         """What its console says of it."""
-        return script.fault(console)
+        return freebsd_script.fault(console)
 
     def suspects_testbed(self, image: BootImage) -> bool:
         """Where no FreeBSD ever forwarded, none may be able to."""

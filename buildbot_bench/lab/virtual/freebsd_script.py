@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from buildbot_bench.core.freebsd_releases import NEEDS
 from buildbot_bench.lab.drivers.child import compile_program, fingerprint
+from buildbot_bench.lab.virtual.settings import IPFW_COMMAND, PF_COMMAND, VirtualWorkload
 from buildbot_bench.lab.virtual.system import ABI_AT, FREEBSD_ABI
-from buildbot_bench.lab.virtual.workloads import IPFW_COMMAND, PF_COMMAND, VirtualWorkload
 
 _SHARED = "freestanding"
 # No library, nothing that one would have to bring: no stack protector, no unwinding, no FPU.
