@@ -15,7 +15,7 @@ EMBEDDED_WORKLOADS = "buildbot_bench.embedded_workloads"
 SECTIONS = "buildbot_bench.report_sections"
 """Functions of a `core.report.Report` that give an `AddedSection`, or None to add nothing."""
 SITES = "buildbot_bench.sites"
-"""Classes as `plugin.outbox.site.SiteKind` describes them, by their key in `notify`."""
+"""Classes as `plugin.outbox.sites.SiteKind` describes them, by their key in `notify`."""
 
 
 def added(group: str) -> dict[str, EntryPoint]:

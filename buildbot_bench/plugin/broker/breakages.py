@@ -20,7 +20,7 @@ from buildbot_bench.plugin.broker.ask import (
     cancel_probes,
     target_of,
 )
-from buildbot_bench.plugin.broker.workloads import revived
+from buildbot_bench.plugin.broker.quarantine import revived
 from buildbot_bench.plugin.db.finding_rows import NewSearch, SearchRow
 from buildbot_bench.plugin.db.rows import ImageRow
 from buildbot_bench.plugin.db.states import (

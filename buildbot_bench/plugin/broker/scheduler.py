@@ -21,14 +21,12 @@ from buildbot_bench.plugin.broker.commit_queue import CommitQueue, Schedules
 from buildbot_bench.plugin.broker.commit_watch import CommitWatch
 from buildbot_bench.plugin.broker.follow_ups import Improvements, Remeasuring
 from buildbot_bench.plugin.broker.incidents import Incidents
-from buildbot_bench.plugin.broker.issue import Issuer
+from buildbot_bench.plugin.broker.issue import FetchesPrebuilt, Issuer
 from buildbot_bench.plugin.broker.judging import Judging
-from buildbot_bench.plugin.broker.prebuilt import FetchesPrebuilt
-from buildbot_bench.plugin.broker.quarantine import ControlImages
+from buildbot_bench.plugin.broker.quarantine import ControlImages, Workloads
 from buildbot_bench.plugin.broker.removed import RemovedTestbeds, Superseded, UnapprovedPatches
 from buildbot_bench.plugin.broker.retention import Retention, Statistics
 from buildbot_bench.plugin.broker.searching import Forecasts, Searching, Stating
-from buildbot_bench.plugin.broker.workloads import Workloads
 from buildbot_bench.plugin.db.leases import LeaseLostError
 from buildbot_bench.plugin.farm import Farm, farm_of
 from buildbot_bench.plugin.masters import Membership, membership_of

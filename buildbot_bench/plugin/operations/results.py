@@ -47,7 +47,7 @@ from buildbot_bench.plugin.operations.violations import (
 UNCLAIMED_S = 2 * 24 * 3600.0
 # A mail waits up to six hours for other series (queries/incidents.py), and for captures of them.
 MAIL_WAIT_S = 24 * 3600.0
-# A breakage that ended longer ago is no news to anybody (plugin/outbox/addressing.py, NEWS_S).
+# A breakage that ended longer ago is no news to anybody (plugin/outbox/search_mails.py, NEWS_S).
 _NEWS_S = 24 * 3600.0
 _BUILD_AGAIN = "state to 'dropped': it is built again when it is asked for"
 

@@ -20,7 +20,7 @@ from buildbot_bench.plugin.db.states import ReportState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.farm import RETRY_FIRST_S, for_each, wait_s
 from buildbot_bench.plugin.farm.series import all_series
-from buildbot_bench.plugin.outbox.site import (
+from buildbot_bench.plugin.outbox.sites import (
     TIMEOUT_S,
     NamedCulprit,
     NotifiedSite,

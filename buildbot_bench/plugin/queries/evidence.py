@@ -29,8 +29,13 @@ from buildbot_bench.plugin.db.states import SearchKind
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.farm.series import testbed_of
-from buildbot_bench.plugin.farm.spans import MergeSpan, sizes_of_merges, spans_inside
-from buildbot_bench.plugin.queries.prior import prior_of, weights_by_exact_figures
+from buildbot_bench.plugin.queries.ranges import (
+    MergeSpan,
+    prior_of,
+    sizes_of_merges,
+    spans_inside,
+    weights_by_exact_figures,
+)
 
 
 async def item_on(farm: Farm, testbed: str) -> ItemUnderTest:
