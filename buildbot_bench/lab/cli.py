@@ -44,10 +44,10 @@ from buildbot_bench.lab.background import (
     run_job,
 )
 from buildbot_bench.lab.box.cli import add_box
+from buildbot_bench.lab.driver import failed
 from buildbot_bench.lab.files import is_locked, owner_of, replace_text, try_lock
 from buildbot_bench.lab.importing import import_config
 from buildbot_bench.lab.job import Job, follow_to_the_end, prune
-from buildbot_bench.lab.runner import failed
 from buildbot_bench.lab.tables import choose, load_testbeds, make_driver
 from buildbot_bench.version import ShowVersion
 

@@ -33,8 +33,8 @@ from buildbot_bench.core.wire import (
     format_event,
     parse_event,
 )
+from buildbot_bench.lab.driver import Request, failed
 from buildbot_bench.lab.files import copy_verified, is_locked, locked, replace_text, take_lock
-from buildbot_bench.lab.runner import Request, failed
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _FOLLOW_S = 0.03  # between two looks at the events

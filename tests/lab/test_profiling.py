@@ -8,9 +8,9 @@ from buildbot_bench.core.errors import InfraError, UntestableRevision
 from buildbot_bench.core.wire import Failed, FailureKind, Finished, Phase, Profiled
 from buildbot_bench.lab.background import profile
 from buildbot_bench.lab.cli import capture_text, main
+from buildbot_bench.lab.driver import Budget, Dut, Request
 from buildbot_bench.lab.files import sha256
 from buildbot_bench.lab.job import tell
-from buildbot_bench.lab.runner import Budget, Dut, Request
 from tests.core.profiles import folded
 from tests.fakes.driver import KERNEL, FakeDriver
 

@@ -13,7 +13,7 @@ from buildbot_bench.core.named_values import NamedRuns
 from buildbot_bench.core.run_times import RunTimes
 from buildbot_bench.core.sample import PPS, Iteration, Sample
 from buildbot_bench.plugin.db.branches import images_of_history, line_of
-from buildbot_bench.plugin.db.images import in_span
+from buildbot_bench.plugin.db.images import in_doubt, in_span, of_control
 from buildbot_bench.plugin.db.named_values import (
     NamedValue,
     given,
@@ -21,7 +21,6 @@ from buildbot_bench.plugin.db.named_values import (
     value_called,
     with_values,
 )
-from buildbot_bench.plugin.db.quarantines import in_doubt, of_control
 from buildbot_bench.plugin.db.rows import IterationRow, ProbeRow, SeriesName
 from buildbot_bench.plugin.db.schema import IMAGE, ITERATION, METRIC, PROBE, SEARCH
 from buildbot_bench.plugin.db.sql import MOST, fetch_all, insert_unless_known, of_series

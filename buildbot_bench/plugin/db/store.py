@@ -14,7 +14,6 @@ from buildbot_bench.plugin.db import leases as lease_queries
 from buildbot_bench.plugin.db import named_values as value_queries
 from buildbot_bench.plugin.db import outbox as outbox_queries
 from buildbot_bench.plugin.db import probes as probe_queries
-from buildbot_bench.plugin.db import quarantines as quarantine_queries
 from buildbot_bench.plugin.db import read_files as trial_queries
 from buildbot_bench.plugin.db import samples as sample_queries
 from buildbot_bench.plugin.db import series as series_queries
@@ -232,14 +231,14 @@ class BenchStore(PooledStore):
     probes_of_ab_test = reading(sql.rows_by(ProbeRow, "ab_test_id"))
     iterations_of_ab_test = reading(ab_test_queries.iterations_of_ab_test)
 
-    control_probes = reading(quarantine_queries.control_probes)
-    iterations_of_probes = reading(quarantine_queries.iterations_of_probes)
-    commits_measured_since = reading(quarantine_queries.commits_measured_since)
+    control_probes = reading(image_queries.control_probes)
+    iterations_of_probes = reading(image_queries.iterations_of_probes)
+    commits_measured_since = reading(image_queries.commits_measured_since)
 
-    begin_quarantine = writing(quarantine_queries.begin_quarantine)
-    quarantines = reading(quarantine_queries.quarantines)
-    untold_quarantines = reading(quarantine_queries.untold_quarantines)
-    doubted = reading(quarantine_queries.doubted)
+    begin_quarantine = writing(image_queries.begin_quarantine)
+    quarantines = reading(image_queries.quarantines)
+    untold_quarantines = reading(image_queries.untold_quarantines)
+    doubted = reading(image_queries.doubted)
 
     ensure_profile = writing(probe_queries.ensure_profile)
     profile = reading(sql.by_id(ProfileRow))

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from buildbot_bench.api.states import ProbeState
 from buildbot_bench.plugin.db.schema import IMAGE, ITERATION, PROBE, PROFILE
 from buildbot_bench.plugin.db.states import OPEN_PROBES, OPEN_PROFILES, ImageState
-from buildbot_bench.plugin.operations.violations import (
+from buildbot_bench.plugin.operations.health import (
     AT_ONCE,
     Moment,
     Violation,

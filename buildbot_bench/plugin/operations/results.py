@@ -35,7 +35,7 @@ from buildbot_bench.plugin.db.states import (
     ReportState,
     SearchKind,
 )
-from buildbot_bench.plugin.operations.violations import (
+from buildbot_bench.plugin.operations.health import (
     AT_ONCE,
     Moment,
     Violation,

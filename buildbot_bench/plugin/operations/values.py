@@ -31,7 +31,7 @@ from buildbot_bench.plugin.db.schema import (
     VALUES,
 )
 from buildbot_bench.plugin.db.states import ImageState, ProbeReason
-from buildbot_bench.plugin.operations.violations import Violation
+from buildbot_bench.plugin.operations.health import Violation
 
 # Of one column: a thousand that are wrong are one accident.
 _MOST = 20
