@@ -58,7 +58,7 @@ NEEDS: Mapping[str, ReleaseNeed] = {
         since="15.0",
         what="MINIMAL has no file system of its own: a kernel for a virtual machine names "
         "`options FFS`.",
-        where="lab/virtual/freebsd_script.py",
+        where="lab/virtual/freebsd_system.py",
     ),
     "disk": ReleaseNeed(
         since="15.0",
@@ -69,6 +69,6 @@ NEEDS: Mapping[str, ReleaseNeed] = {
     "abi": ReleaseNeed(
         since="15.0",
         what="A program without libraries is known by the ABI in its ELF header (`EI_OSABI` 9).",
-        where="lab/virtual/freebsd_script.py",
+        where="lab/virtual/system.py",
     ),
 }

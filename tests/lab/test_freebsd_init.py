@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import buildbot_bench.lab.virtual as package
-from buildbot_bench.lab.virtual.freebsd_script import commands
+from buildbot_bench.lab.virtual.freebsd_system import commands
 from buildbot_bench.lab.virtual.settings import FREEBSD, workloads_of
 from tests.running import ran
 

@@ -16,7 +16,7 @@ from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.plugin.broker.issue import Issuer
 from buildbot_bench.plugin.broker.judging import Judging
 from buildbot_bench.plugin.broker.verdicts import MAX_ROUNDS
-from buildbot_bench.plugin.db.states import SearchKind
+from buildbot_bench.plugin.db.columns import SearchKind
 from buildbot_bench.plugin.queries.breakage_views import breakage_report, recovery_report
 from buildbot_bench.plugin.queries.commit_views import commit
 from buildbot_bench.plugin.queries.comparisons import ComparisonViews

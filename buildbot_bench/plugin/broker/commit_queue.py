@@ -12,9 +12,9 @@ from buildbot_bench.core.triggers import parse_cron
 from buildbot_bench.plugin.broker.ask import ask_boots, ask_image, target_of
 from buildbot_bench.plugin.broker.commit_watch import NoOpCommits
 from buildbot_bench.plugin.broker.news import Asked
+from buildbot_bench.plugin.db.columns import OPEN_PROBES, OPEN_SEARCHES, ProbeReason
 from buildbot_bench.plugin.db.probes import OF_COMMITS
 from buildbot_bench.plugin.db.rows import AskedRow, CommitRow, SeriesName
-from buildbot_bench.plugin.db.states import OPEN_PROBES, OPEN_SEARCHES, ProbeReason
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.farm.series import Series, all_series, held_testbeds, watched_branches

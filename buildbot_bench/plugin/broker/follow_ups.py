@@ -9,6 +9,15 @@ from buildbot_bench.core.json_model import shared
 from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.plugin.broker.alarms import search_of
 from buildbot_bench.plugin.broker.ask import ask_boots, ask_image, built_for, cancel_probes
+from buildbot_bench.plugin.db.columns import (
+    ALARMS,
+    OPEN_PROBES,
+    OPEN_SEARCHES,
+    JudgementState,
+    MarkKind,
+    ProbeReason,
+    SearchReason,
+)
 from buildbot_bench.plugin.db.finding_rows import (
     JudgementRow,
     MarkRow,
@@ -19,15 +28,6 @@ from buildbot_bench.plugin.db.finding_rows import (
     VerdictGrounds,
 )
 from buildbot_bench.plugin.db.rows import ImageRow
-from buildbot_bench.plugin.db.states import (
-    ALARMS,
-    OPEN_PROBES,
-    OPEN_SEARCHES,
-    JudgementState,
-    MarkKind,
-    ProbeReason,
-    SearchReason,
-)
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.farm import for_each
 from buildbot_bench.plugin.farm.series import (

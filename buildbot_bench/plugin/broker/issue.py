@@ -17,10 +17,10 @@ from buildbot_bench.core.errors import InfraError, UntestableRevision
 from buildbot_bench.core.evidence import is_alike
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.variant import parse_recipe
+from buildbot_bench.plugin.db.columns import ImageState, JudgementState, Priority, ProbeReason
 from buildbot_bench.plugin.db.finding_rows import NewJudgement, VerdictGrounds
 from buildbot_bench.plugin.db.probes import OF_COMMITS, CaptureClaimRow, ClaimRow
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
-from buildbot_bench.plugin.db.states import ImageState, JudgementState, Priority, ProbeReason
 from buildbot_bench.plugin.farm import Farm, bench_builder
 from buildbot_bench.plugin.farm.series import branch_of_image
 from buildbot_bench.plugin.queries.evidence import item_on

@@ -17,9 +17,9 @@ from buildbot_bench.plugin.broker.verdicts import (
     searched,
     unjudged,
 )
+from buildbot_bench.plugin.db.columns import ALARMS, JudgementState, ProbeReason
 from buildbot_bench.plugin.db.finding_rows import JudgementRow
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow, SeriesName
-from buildbot_bench.plugin.db.states import ALARMS, JudgementState, ProbeReason
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.farm.farm import for_each

@@ -4,10 +4,10 @@ from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
+from buildbot_bench.plugin.db.columns import UNBUILT
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.rows import CommitRow, ProbeRow
 from buildbot_bench.plugin.db.schema import BranchRow
-from buildbot_bench.plugin.db.states import UNBUILT
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.series import Series, testbed_of
 from buildbot_bench.workflow.model import Workflow

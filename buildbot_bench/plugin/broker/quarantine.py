@@ -15,9 +15,9 @@ from buildbot_bench.core.health.workload import Attempt, BrokenWorkload
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.plugin.broker.ask import ask_boots, ask_image, target_of
+from buildbot_bench.plugin.db.columns import OPEN_PROBES, ImageState, ProbeReason
 from buildbot_bench.plugin.db.finding_rows import QuarantineRow
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
-from buildbot_bench.plugin.db.states import OPEN_PROBES, ImageState, ProbeReason
 from buildbot_bench.plugin.farm import Farm, bench_builder, farm_of, profile_builder
 from buildbot_bench.plugin.farm.series import held_testbeds, testbed_of
 from buildbot_bench.plugin.queries.breakages import Trouble, troubles_of_workloads

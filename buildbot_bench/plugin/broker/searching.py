@@ -18,15 +18,15 @@ from buildbot_bench.plugin.broker.ask import (
 from buildbot_bench.plugin.broker.collect import why_fruitless
 from buildbot_bench.plugin.broker.incidents import ask_second_opinion
 from buildbot_bench.plugin.broker.news import News
-from buildbot_bench.plugin.db.finding_rows import Answers, SearchRow
-from buildbot_bench.plugin.db.rows import ProbeRow
-from buildbot_bench.plugin.db.states import (
+from buildbot_bench.plugin.db.columns import (
     OPEN_PROBES,
     OPEN_SEARCHES,
     Priority,
     SearchKind,
     SearchReason,
 )
+from buildbot_bench.plugin.db.finding_rows import Answers, SearchRow
+from buildbot_bench.plugin.db.rows import ProbeRow
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate, known
 from buildbot_bench.plugin.farm.farm import for_each

@@ -16,9 +16,9 @@ from buildbot_bench.core.judge.model import (
 )
 from buildbot_bench.plugin.broker.ask import BuildTarget, ask_boots, ask_image
 from buildbot_bench.plugin.broker.follow_ups import search_for
+from buildbot_bench.plugin.db.columns import JudgementState, ProbeReason
 from buildbot_bench.plugin.db.finding_rows import JudgementRow, NewJudgement, VerdictGrounds
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
-from buildbot_bench.plugin.db.states import JudgementState, ProbeReason
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.series import all_series, branch_of_judgement, removal_reason
 from buildbot_bench.plugin.queries.evidence import item_on, relinks_of

@@ -7,8 +7,15 @@ import sqlalchemy as sa
 
 from buildbot_bench.api.states import AbTestState, ProbeState
 from buildbot_bench.core.branches import repository_of
-from buildbot_bench.plugin.db.branches import arrived_on, line_of
-from buildbot_bench.plugin.db.branches import images_of_history as of_history
+from buildbot_bench.plugin.db.columns import (
+    OPEN_PROBES,
+    OPEN_PROFILES,
+    UNBUILT,
+    ImageState,
+    ProbeReason,
+)
+from buildbot_bench.plugin.db.commits import arrived_on, line_of
+from buildbot_bench.plugin.db.commits import images_of_history as of_history
 from buildbot_bench.plugin.db.finding_rows import QuarantineRow
 from buildbot_bench.plugin.db.outbox import has_no_mail
 from buildbot_bench.plugin.db.probes import OF_COMMITS
@@ -26,13 +33,6 @@ from buildbot_bench.plugin.db.schema import (
     ArtefactRow,
 )
 from buildbot_bench.plugin.db.sql import ensure, fetch, fetch_all, of_series
-from buildbot_bench.plugin.db.states import (
-    OPEN_PROBES,
-    OPEN_PROFILES,
-    UNBUILT,
-    ImageState,
-    ProbeReason,
-)
 
 _kernel = sa.func.coalesce(IMAGE.c.kernel_digest, IMAGE.c.digest)  # ImageRow.kernel
 

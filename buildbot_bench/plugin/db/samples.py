@@ -12,7 +12,8 @@ from buildbot_bench.core.metric import KNOWN_METRICS, Metric, NoiseClass
 from buildbot_bench.core.named_values import NamedRuns
 from buildbot_bench.core.run_times import RunTimes
 from buildbot_bench.core.sample import PPS, Iteration, Sample
-from buildbot_bench.plugin.db.branches import images_of_history, line_of
+from buildbot_bench.plugin.db.columns import OPEN_PROBES
+from buildbot_bench.plugin.db.commits import images_of_history, line_of
 from buildbot_bench.plugin.db.images import in_doubt, in_span, of_control
 from buildbot_bench.plugin.db.named_values import (
     NamedValue,
@@ -24,7 +25,6 @@ from buildbot_bench.plugin.db.named_values import (
 from buildbot_bench.plugin.db.rows import IterationRow, ProbeRow, SeriesName
 from buildbot_bench.plugin.db.schema import IMAGE, ITERATION, METRIC, PROBE, SEARCH
 from buildbot_bench.plugin.db.sql import MOST, fetch_all, insert_unless_known, of_series
-from buildbot_bench.plugin.db.states import OPEN_PROBES
 
 
 def keep_metric(conn: sa.Connection, *, testbed: str, workload: str, metric: Metric) -> None:

@@ -5,7 +5,6 @@ from typing import Any
 
 from buildbot_bench.core.incident.confirmation import Standing
 from buildbot_bench.plugin.db import ab_tests as ab_test_queries
-from buildbot_bench.plugin.db import branches as branch_queries
 from buildbot_bench.plugin.db import changes as change_queries
 from buildbot_bench.plugin.db import commits as commit_queries
 from buildbot_bench.plugin.db import findings as finding_queries
@@ -71,17 +70,17 @@ class BenchStore(PooledStore):
     begun = reading(lease_queries.begun)
     unclaim = writing(lease_queries.unclaim)
 
-    branches = reading(branch_queries.branches)
-    keep_branch = writing(branch_queries.keep_branch)
-    line_of = reading(branch_queries.line_of)
-    branch_of = reading(branch_queries.branch_of)
+    branches = reading(commit_queries.branches)
+    keep_branch = writing(commit_queries.keep_branch)
+    line_of = reading(commit_queries.line_of)
+    branch_of = reading(commit_queries.branch_of)
     add_commits = writing(commit_queries.add_commits)
     forget_commits = writing(commit_queries.forget_commits)
     newest_commit = reading(commit_queries.newest_commit)
     unmeasured = reading(commit_queries.unmeasured)
     commit_at = reading(commit_queries.commit_at)
     commit_times = reading(commit_queries.commit_times)
-    asked_commits = reading(commit_queries.asked_commits)
+    asked_commits = reading(change_queries.asked_commits)
     first_arrival = reading(commit_queries.first_arrival)
     first_of_newest_push = reading(commit_queries.first_of_newest_push)
 

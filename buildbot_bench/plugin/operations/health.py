@@ -22,9 +22,9 @@ from buildbot_bench.core.condition import (
     of_worker,
 )
 from buildbot_bench.core.legible import long_line
+from buildbot_bench.plugin.db.columns import OPEN_PROBES, UNSENT, ReportState
 from buildbot_bench.plugin.db.leases import BROKER, leases, standing_still
 from buildbot_bench.plugin.db.schema import ITERATION, LEASE, NOTICE, PROBE, QUARANTINE, REPORT
-from buildbot_bench.plugin.db.states import OPEN_PROBES, UNSENT, ReportState
 
 _GIVEN_UP = (ReportState.REFUSED, ReportState.GIVEN_UP)
 _MOST_MESSAGES = 20

@@ -11,6 +11,18 @@ import sqlalchemy as sa
 from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.incident.confirmation import Standing
 from buildbot_bench.core.incident.model import Ending
+from buildbot_bench.plugin.db.columns import (
+    FRUITFUL_SEARCHES,
+    OPEN_PROBES,
+    OPEN_PROFILES,
+    OPEN_SEARCHES,
+    UNSENT,
+    ImageState,
+    JudgementState,
+    ProbeReason,
+    ReportState,
+    SearchKind,
+)
 from buildbot_bench.plugin.db.outbox import is_unreported, is_untold_breakage, is_untold_recovery
 from buildbot_bench.plugin.db.schema import (
     ARTEFACT,
@@ -22,18 +34,6 @@ from buildbot_bench.plugin.db.schema import (
     PROFILE,
     REPORT,
     SEARCH,
-)
-from buildbot_bench.plugin.db.states import (
-    FRUITFUL_SEARCHES,
-    OPEN_PROBES,
-    OPEN_PROFILES,
-    OPEN_SEARCHES,
-    UNSENT,
-    ImageState,
-    JudgementState,
-    ProbeReason,
-    ReportState,
-    SearchKind,
 )
 from buildbot_bench.plugin.operations.health import (
     AT_ONCE,

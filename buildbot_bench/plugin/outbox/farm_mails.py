@@ -17,8 +17,8 @@ from buildbot_bench.core.report.farm_mails import (
     WeeklyReport,
 )
 from buildbot_bench.core.triggers import WEEK_S
+from buildbot_bench.plugin.db.columns import ProbeReason, SearchKind
 from buildbot_bench.plugin.db.finding_rows import QuarantineRow
-from buildbot_bench.plugin.db.states import ProbeReason, SearchKind
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.farm.series import held_testbeds, testbed_of

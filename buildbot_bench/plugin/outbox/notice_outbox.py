@@ -15,8 +15,8 @@ from buildbot_bench import extensions
 from buildbot_bench.core.errors import BenchError, InfraError
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.report.model import Report
+from buildbot_bench.plugin.db.columns import ReportState
 from buildbot_bench.plugin.db.finding_rows import NoticeRow, ReportRow, SearchRow
-from buildbot_bench.plugin.db.states import ReportState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.farm import RETRY_FIRST_S, for_each, wait_s
 from buildbot_bench.plugin.farm.series import all_series

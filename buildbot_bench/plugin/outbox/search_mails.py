@@ -18,8 +18,8 @@ from buildbot_bench.core.report.words import failed_subject
 from buildbot_bench.core.revision import Particulars, Revision
 from buildbot_bench.core.sample import Sample
 from buildbot_bench.core.triggers import WEEK_S, PathFilter, last_weekly
+from buildbot_bench.plugin.db.columns import ReportState, SearchReason
 from buildbot_bench.plugin.db.finding_rows import ReportRow, SearchRow
-from buildbot_bench.plugin.db.states import ReportState, SearchReason
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.queries.breakage_views import breakage_report, recovery_report

@@ -24,8 +24,8 @@ from buildbot_bench.core.sample import PPS, Metric
 from buildbot_bench.core.wire import ONE_IMAGE, FailureKind
 from buildbot_bench.lab.pktgen import Unusable, parse_receiver
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
+from buildbot_bench.plugin.db.columns import ImageState
 from buildbot_bench.plugin.db.rows import ImageRow, IterationRow, ProbeRow, SeriesName
-from buildbot_bench.plugin.db.states import ImageState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.series import branch_of_commit, first_branch, is_watched
 from buildbot_bench.plugin.queries.evidence import item_on

@@ -34,8 +34,8 @@ from buildbot_bench.core.profile.model import Profile
 from buildbot_bench.core.sharing import WaitForBuild, WaitForDecision, what_it_waits_for
 from buildbot_bench.core.variant import parse_recipe
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
+from buildbot_bench.plugin.db.columns import OPEN_PROBES, UNBUILT, ImageState, ProfileState
 from buildbot_bench.plugin.db.rows import ImageRow, IterationRow, SeriesName
-from buildbot_bench.plugin.db.states import OPEN_PROBES, UNBUILT, ImageState, ProfileState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.queries.captures import flame_graphs_of, taken

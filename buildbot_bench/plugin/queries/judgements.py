@@ -9,10 +9,10 @@ from buildbot_bench.core.json_model import Json
 from buildbot_bench.core.judge.marks import noise_by_marks
 from buildbot_bench.core.judge.model import Said, Settled, is_small
 from buildbot_bench.core.report.opinions import Opinion, OpinionKind, TrackRecord, describe_marks
-from buildbot_bench.plugin.db.branches import Segment, is_on
+from buildbot_bench.plugin.db.columns import JudgementState, MarkKind
+from buildbot_bench.plugin.db.commits import Segment, is_on
 from buildbot_bench.plugin.db.finding_rows import JudgementRow, MarkRow
 from buildbot_bench.plugin.db.rows import SeriesName
-from buildbot_bench.plugin.db.states import JudgementState, MarkKind
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS

@@ -19,13 +19,13 @@ from buildbot_bench.core.revision import Revision, RevisionRange
 from buildbot_bench.core.variant import parse_tunable, parse_variant, tunables_text
 from buildbot_bench.history import Fit
 from buildbot_bench.plugin.broker.ask import BuildTarget, ask_boots, ask_image, built_for
-from buildbot_bench.plugin.db.finding_rows import NewSearch
-from buildbot_bench.plugin.db.states import (
+from buildbot_bench.plugin.db.columns import (
     ImageState,
     ProbeReason,
     SearchKind,
     SearchReason,
 )
+from buildbot_bench.plugin.db.finding_rows import NewSearch
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import LONG_S, calculate
 from buildbot_bench.plugin.farm.series import (

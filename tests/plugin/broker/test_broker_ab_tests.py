@@ -11,7 +11,7 @@ from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.evidence import MAX_FRUITLESS
 from buildbot_bench.plugin.broker.ab_tests import AbTests
 from buildbot_bench.plugin.broker.issue import Issuer
-from buildbot_bench.plugin.db.states import Priority
+from buildbot_bench.plugin.db.columns import Priority
 from buildbot_bench.plugin.queries.comparisons import ComparisonViews, directory_of
 from buildbot_bench.plugin.requests.comparison_requests import ComparisonRequests
 
