@@ -32,12 +32,7 @@ from buildbot_bench.plugin.farm.calculating import calculate, known
 from buildbot_bench.plugin.farm.farm import for_each
 from buildbot_bench.plugin.farm.series import held_testbeds, testbed_of
 from buildbot_bench.plugin.queries.breakages import troubles_of_workloads
-from buildbot_bench.plugin.queries.evidence import (
-    SearchInputs,
-    gather_innermost,
-    span_of,
-    spans_of,
-)
+from buildbot_bench.plugin.queries.evidence import SearchInputs, gather_innermost, span_of, spans_of
 from buildbot_bench.plugin.queries.incidents import is_of_improvement
 from buildbot_bench.plugin.queries.reports import stated_of
 from buildbot_bench.plugin.queries.waits import expected_if_known, gather_first

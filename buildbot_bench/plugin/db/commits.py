@@ -46,8 +46,9 @@ def add_commits(conn: sa.Connection, branch: str, rows: Sequence[NewCommit]) -> 
     serialise(conn, Lock.COMMITS)
     note_branch(conn, branch)
     first = min(row.position for row in rows)
-    there = sa.select(COMMIT).where(COMMIT.c.branch == branch, COMMIT.c.position >= first)
-    known = {row.position: row.sha for row in conn.execute(there)}
+    of_branch = (COMMIT.c.branch == branch, COMMIT.c.position >= first)
+    there = conn.execute(sa.select(COMMIT.c.position, COMMIT.c.sha).where(*of_branch))
+    known = {row.position: row.sha for row in there}
     rewritten = [row.position for row in rows if known.get(row.position, row.sha) != row.sha]
     if rewritten:
         fork = min(rewritten)

@@ -10,13 +10,7 @@ import sqlalchemy as sa
 from buildbot_bench.api.states import ProbeState
 from buildbot_bench.plugin.db.columns import OPEN_PROBES, OPEN_PROFILES, ImageState
 from buildbot_bench.plugin.db.schema import IMAGE, ITERATION, PROBE, PROFILE
-from buildbot_bench.plugin.operations.health import (
-    AT_ONCE,
-    Moment,
-    Violation,
-    not_run,
-    words,
-)
+from buildbot_bench.plugin.operations.health import AT_ONCE, Moment, Violation, not_run, words
 
 # Of the boots that differ, a reader looks at the first.
 _MOST_NAMED = 5

@@ -35,13 +35,7 @@ from buildbot_bench.plugin.db.schema import (
     REPORT,
     SEARCH,
 )
-from buildbot_bench.plugin.operations.health import (
-    AT_ONCE,
-    Moment,
-    Violation,
-    not_run,
-    words,
-)
+from buildbot_bench.plugin.operations.health import AT_ONCE, Moment, Violation, not_run, words
 
 # Kernels that nobody claims go once a day (broker/retention.py); one day is missed at a restart.
 UNCLAIMED_S = 2 * 24 * 3600.0

@@ -11,11 +11,7 @@ from buildbot_bench.core.json_model import Json, to_json
 from buildbot_bench.core.links import Links
 from buildbot_bench.core.metric import BOOT, BUILD, SIZE
 from buildbot_bench.core.named_values import changed_values
-from buildbot_bench.core.report.steps import (
-    CommitContrast,
-    against_predecessor,
-    newest_measured,
-)
+from buildbot_bench.core.report.steps import CommitContrast, against_predecessor, newest_measured
 from buildbot_bench.core.revision import SHA_LENGTH, Revision
 from buildbot_bench.history import MirrorHistory
 from buildbot_bench.plugin.db.finding_rows import JudgementRow

@@ -22,11 +22,7 @@ from buildbot_bench.plugin.queries.breakage_views import (
     recovery_json,
 )
 from buildbot_bench.plugin.queries.captures import flame_graphs_of_search
-from buildbot_bench.plugin.queries.evidence import (
-    SearchInputs,
-    gather_innermost,
-    item_of_search,
-)
+from buildbot_bench.plugin.queries.evidence import SearchInputs, gather_innermost, item_of_search
 from buildbot_bench.plugin.queries.history import culprits_of, revision_shown
 from buildbot_bench.plugin.queries.incident_groups import incident_json
 from buildbot_bench.plugin.queries.judgements import mark_json
