@@ -7,7 +7,7 @@ from email import message_from_bytes, policy
 import pytest
 
 from buildbot_bench.plugin.broker.ab_tests import AbTests
-from buildbot_bench.plugin.broker.commit_queue import Schedules
+from buildbot_bench.plugin.broker.scheduler import Schedules
 from buildbot_bench.plugin.outbox.search_mails import write_comparisons
 from buildbot_bench.plugin.service import ScheduledComparisons
 from tests.fakes.past import Past
