@@ -34,8 +34,8 @@ from benchmarks.many_rows import NAMED, VALUES, fill
 from benchmarks.progress import keep
 from buildbot_bench.api.states import ProbeState
 from buildbot_bench.core.named_values import pack, unpack
+from buildbot_bench.plugin.broker.judging import unjudged
 from buildbot_bench.plugin.broker.scheduler import RECONCILE_S, Cycle
-from buildbot_bench.plugin.broker.verdicts import unjudged
 from buildbot_bench.plugin.configurator import BenchConfigurator
 from buildbot_bench.plugin.db.columns import JudgementState
 from buildbot_bench.plugin.db.rows import NewCommit

@@ -5,28 +5,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from buildbot_bench.api.states import ProbeState
 from buildbot_bench.core.judge.decide import judge_by_history
 from buildbot_bench.core.judge.model import Alarm, JudgePolicy, Remeasure, Suspicion, Verdict
 from buildbot_bench.core.judge.named import judge_named
 from buildbot_bench.core.sample import Sample
-from buildbot_bench.plugin.broker.verdicts import (
-    ask_again,
-    bounded,
-    policy_of,
-    recorded,
-    searched,
-    unjudged,
-)
+from buildbot_bench.plugin.broker.ask import BuildTarget, ask_boots, ask_image
+from buildbot_bench.plugin.broker.follow_ups import bounded, searched
 from buildbot_bench.plugin.db.columns import ALARMS, JudgementState, ProbeReason
-from buildbot_bench.plugin.db.finding_rows import JudgementRow
+from buildbot_bench.plugin.db.finding_rows import JudgementRow, NewJudgement
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow, SeriesName
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.farm.farm import for_each
-from buildbot_bench.plugin.farm.series import branch_of_image
-from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS
+from buildbot_bench.plugin.farm.series import all_series, branch_of_image, branch_of_judgement
+from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS, item_on, relinks_of
 from buildbot_bench.plugin.queries.incidents import alarmed_elsewhere
-from buildbot_bench.plugin.queries.judgements import settled_changes, settled_of_values
+from buildbot_bench.plugin.queries.judgements import recorded, settled_changes, settled_of_values
 
 # The named values of what a search boots are judged by the search.
 _OF_COMMITS = frozenset({ProbeReason.COMMIT, ProbeReason.BACKFILL})
@@ -98,7 +93,7 @@ class Judging:
         """Ask for what a verdict wants, then write it down: a master may die between."""
         probes: list[ProbeRow | None] = []
         if isinstance(verdict, Suspicion):
-            probes = [await ask_again(self._farm, wanted, row) for wanted in verdict.remeasure]
+            probes = [await _ask_again(self._farm, wanted, row) for wanted in verdict.remeasure]
         elif isinstance(verdict, Alarm):
             verdict, row = await searched(self._farm, verdict, row, unit)
         numbers = [probe.id for probe in probes if probe]
@@ -113,7 +108,7 @@ class Judging:
         earlier: JudgementRow | None,
     ) -> JudgePolicy:
         asked = earlier.grounds.probes if earlier else ()
-        policy = await policy_of(self._farm, image, new.testbed, asked)
+        policy = await _policy_of(self._farm, image, new.testbed, asked)
         old = predecessor(history, new)
         return replace(
             policy,
@@ -179,7 +174,7 @@ async def judge_values(farm: Farm, image: ImageRow, testbed: str, workload: str)
     if rows and not suspected:
         return  # judged already
     asked = {number for name in suspected for number in rows[name].grounds.probes}
-    policy = await policy_of(farm, image, testbed, sorted(asked))
+    policy = await _policy_of(farm, image, testbed, sorted(asked))
     policy = replace(policy, series=policy.series * len(named.metrics))
     settled = await settled_of_values(
         farm, testbed, workload, first, policy.min_effect, branch=branch
@@ -203,7 +198,7 @@ async def _follow(
     probes = []
     for boots in _wanted(suspicions.values(), image.position):
         asking = min((rows[name] for name in suspicions), key=lambda row: row.id)
-        probes.append(await ask_again(farm, boots, asking))
+        probes.append(await _ask_again(farm, boots, asking))
     numbers = [probe.id for probe in probes if probe]
     first: JudgementRow | None = None
     placed = {
@@ -258,3 +253,73 @@ def _information(named: tuple[str, Verdict]) -> float:
             return -abs(alarm.effect) / max(alarm.high - alarm.low, 1e-9)
         case _:
             return 0.0
+
+
+async def _policy_of(
+    farm: Farm, image: ImageRow, testbed: str, asked: Sequence[int]
+) -> JudgePolicy:
+    """The workflow's thresholds; further images that cannot be made are not asked for again.
+
+    `asked` are the requests of an earlier verdict. The named values of a workload's runs have the
+    budget of one series, which they share.
+    """
+    probes = [await farm.store.probe(number) for number in asked]
+    lost = any(probe is not None and probe.state == ProbeState.LOST for probe in probes)
+    relinks = await relinks_of(farm, image.variant, image.position, image.repository)
+    regression = farm.workflow.regression
+    measured = all_series(farm.workflow.bench_jobs)
+    suites = await farm.store.suites()
+    return JudgePolicy(
+        confidence=regression.confidence,
+        min_effect=farm.workflow.min_effect_on(testbed),
+        false_alarms_per_1000=regression.false_alarms,
+        series=len(measured) + sum((one.testbed, one.workload) in suites for one in measured),
+        images=relinks.more and not lost,
+        item=await item_on(farm, testbed),
+    )
+
+
+async def unjudged(
+    farm: Farm,
+    image: ImageRow,
+    branch: str,
+    old_position: int | None,
+    *,
+    series: tuple[str, str],
+    unit: str,
+) -> NewJudgement:
+    """The judgement of an image's sample and its predecessor, which says nothing yet."""
+    old = None if old_position is None else await farm.store.image_at(branch, old_position)
+    return NewJudgement(
+        testbed=series[0],
+        workload=series[1],
+        unit=unit,
+        old_sha=old.sha if old else "",
+        old_position=old_position or 0,
+        new_sha=image.sha,
+        new_position=image.position,
+        state=JudgementState.NOTHING,
+        branch=branch,
+    )
+
+
+async def _ask_again(farm: Farm, wanted: Remeasure, judgement: JudgementRow) -> ProbeRow | None:
+    """Ask for the boots that a suspicion wants; None where its revision is not known any more."""
+    branch = await branch_of_judgement(farm, judgement)
+    known = await farm.store.image_at(branch, wanted.position)
+    if known is None:
+        return None
+    revision = BuildTarget(
+        sha=known.sha, position=known.position, label=known.label, repository=known.repository
+    )
+    relinks = await relinks_of(farm, known.variant, known.position, known.repository)
+    image = await ask_image(farm, revision, relinks.next(wanted.image))
+    return await ask_boots(
+        farm,
+        image.id,
+        (judgement.testbed, judgement.workload),
+        ProbeReason.CONFIRM,
+        wanted.iterations,
+        judgement_id=judgement.id,
+        serial=judgement.rounds,
+    )
