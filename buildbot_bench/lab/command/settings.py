@@ -55,7 +55,6 @@ class ValueTable:
     file: str = ""
 
     def __post_init__(self) -> None:
-        """See that it names one value."""
         if sum(map(bool, (self.regex, self.json, self.preset))) != 1:
             raise UsageError(
                 "value says not one thing", hint="write one of `regex`, `json` and `preset`"
@@ -269,7 +268,6 @@ class Preset:
     """One tool: `json` is a dotted path into what it prints, or `regex` a pattern with a group.
 
     `unit` is empty where the tool prints values of several units.
-
     `scale_at` is the path of a word that `scales` turns into what the value is multiplied by.
     `needs` are the options by which the tool prints it on stdout.
     """

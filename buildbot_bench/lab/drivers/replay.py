@@ -25,8 +25,7 @@ _LINE_LIMIT = 200  # characters; a label has a few
 _MOST_LINES = 100  # the first names the revision; a variant has up to 32 changes
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _OPTION = re.compile(r"(no)?options ([A-Z][A-Z0-9_]{0,63})", re.ASCII)
-PATCH = "patch:"
-"""Before a patch's SHA-256, as the farm's tables have it."""
+PATCH = "patch:"  # before a patch's SHA-256, as the farm's tables have it
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,7 +49,6 @@ class ReplaySettings:
     """Which recorded series answer; `dut` and `label` narrow a file that holds several.
 
     Without them all of the file's are played, each boot saying on which machine it was.
-
     `captures` is a directory of what pmcstat -G printed: r311849.forwarding.pmc.graph.gz.
     """
 
@@ -195,9 +193,8 @@ class ReplayDriver:
         """Nothing was started."""
 
     def _series(self) -> dict[str, Recorded]:
-        return load_series(
-            self._settings.series, dut=self._settings.dut, label=self._settings.label
-        )
+        played = self._settings
+        return load_series(played.series, dut=played.dut, label=played.label)
 
     def _boot_counts(self) -> dict[str, int]:
         try:
@@ -221,7 +218,6 @@ def _change(line: str) -> str | None:
 _PLAIN = re.compile(r"r?(\d{1,9})")
 _VARIANT = re.compile(r"r?(\d{1,9})[+.]?([A-Za-z].*)")
 _IMPLICIT = "(implicit)"  # how the archive marks a workload that a directory's name leaves out
-
 _LONG = re.compile(f"({PATCH}[0-9a-f]{{12}})[0-9a-f]+")
 _MOST_NAMED = 8  # recorded kernels that a complaint lists
 
@@ -316,8 +312,7 @@ def redrawn(values: Sequence[float], seed: str) -> float:
     makes hardly any two boots equal; n / (n - 1) makes up for their being taken from a mean that
     was estimated from the same values.
     """
-    level = statistics.fmean(values)
-    count = len(values)
+    level, count = statistics.fmean(values), len(values)
     digest = hashlib.sha256(seed.encode()).digest()
     first, second, phase = (int.from_bytes(digest[i : i + 8], "big") for i in (0, 8, 16))
     angle = 2 * math.pi * phase / 2**64

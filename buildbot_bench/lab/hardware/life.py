@@ -110,7 +110,6 @@ class Life:
 
 
 # The archive's labels came from file names, and 43 of its 991 results belong to another kernel.
-#
 # Both stand in the kernel's file as they are told: uname -v, and its configuration if it has it.
 _SELF_DESCRIPTIONS = ("kern.version", "kern.conftxt")
 
