@@ -41,7 +41,7 @@ from buildbot_bench.lab.importing import import_config
 from buildbot_bench.lab.pktgen import parse_receiver, parse_sender
 from buildbot_bench.lab.tables import load_testbeds
 from buildbot_bench.lab.virtual.trace import read_symbols, read_trace
-from buildbot_bench.plugin.importing.archive import read_archive
+from buildbot_bench.plugin.operations.netbenches import read_archive
 from buildbot_bench.render.mime import parse_address
 from buildbot_bench.workflow.load import load
 from tests.fuzz import seeds

@@ -22,7 +22,7 @@ from buildbot_bench.core.revision import Revision
 from buildbot_bench.history import MirrorHistory, mirror_path
 from buildbot_bench.plugin.db.commits import branches
 from buildbot_bench.plugin.db.sql import is_current, take_write_lock
-from buildbot_bench.plugin.importing.archive import (
+from buildbot_bench.plugin.operations.netbenches import (
     ArchivedBoot,
     Group,
     ImportedSeries,
