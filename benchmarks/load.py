@@ -35,14 +35,14 @@ from benchmarks.progress import keep
 from buildbot_bench.api.states import ProbeState
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.core.metric import pack, unpack
+from buildbot_bench.plugin.broker.judging import unjudged
 from buildbot_bench.plugin.broker.scheduler import RECONCILE_S, Cycle
-from buildbot_bench.plugin.broker.verdicts import unjudged
 from buildbot_bench.plugin.configurator import BenchConfigurator
+from buildbot_bench.plugin.db.columns import JudgementState
 from buildbot_bench.plugin.db.rows import NewCommit
 from buildbot_bench.plugin.db.schema import ITERATION
 from buildbot_bench.plugin.db.schema import VALUES as NAMED
 from buildbot_bench.plugin.db.sql import take_write_lock, upgrade
-from buildbot_bench.plugin.db.states import JudgementState
 from buildbot_bench.plugin.farm import SERVICE_NAME, Farm
 from buildbot_bench.plugin.farm.series import all_series
 from buildbot_bench.plugin.pages.histories import Histories

@@ -16,11 +16,10 @@ from functools import partial
 from importlib import resources
 from pathlib import Path
 
-from buildbot_bench.lab.driver import Driver
+from buildbot_bench.lab.driver import Driver, Dut
 from buildbot_bench.lab.drivers.embedded import EmbeddedDriver, EmbeddedSettings
 from buildbot_bench.lab.drivers.qemu import QemuDriver
 from buildbot_bench.lab.files import sha256
-from buildbot_bench.lab.runner import Dut
 from buildbot_bench.lab.virtual.settings import INSTRUCTIONS, QemuSettings
 
 IMAGES = 6

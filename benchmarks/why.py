@@ -29,11 +29,10 @@ from buildbot_bench.core.sample import (
 )
 from buildbot_bench.demo.cli import SLOWER, make_vm_history
 from buildbot_bench.demo.generated_history import CULPRIT, make_embedded_history
-from buildbot_bench.lab.driver import Driver
+from buildbot_bench.lab.driver import Driver, Dut
 from buildbot_bench.lab.drivers.embedded import EmbeddedDriver, EmbeddedSettings
 from buildbot_bench.lab.drivers.qemu import QemuDriver
 from buildbot_bench.lab.files import sha256
-from buildbot_bench.lab.runner import Dut
 from buildbot_bench.lab.virtual.settings import INSTRUCTIONS, QemuSettings
 
 OUT = Path(__file__).parent / "out"

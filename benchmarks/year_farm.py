@@ -19,10 +19,10 @@ from benchmarks.many_rows import CULPRIT, RANGE, Commit, Past, Row, fill, search
 from buildbot_bench.api.states import AbTestState
 from buildbot_bench.plugin.db.ab_test_rows import AbTestVariant, NewAbTest
 from buildbot_bench.plugin.db.ab_tests import add_ab_test
+from buildbot_bench.plugin.db.columns import ImageState
 from buildbot_bench.plugin.db.finding_rows import Recovery
 from buildbot_bench.plugin.db.schema import AB_TEST, IMAGE, METADATA, PROBE, REPORT, SEARCH
 from buildbot_bench.plugin.db.sql import analyse, take_write_lock, upgrade
-from buildbot_bench.plugin.db.states import ImageState
 
 YEAR_S = 365 * 24 * 3600.0
 DAY_S = 24 * 3600.0

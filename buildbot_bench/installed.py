@@ -17,13 +17,13 @@ from buildbot_bench.core.legible import quoted
 DRIVERS = "buildbot_bench.drivers"
 """Classes as `lab.driver.DriverKind` describes them, by what `driver` says in testbeds.toml."""
 VIRTUAL_WORKLOADS = "buildbot_bench.virtual_workloads"
-"""Values of `lab.virtual.workloads.VirtualWorkload`, by the workload's name."""
+"""Values of `lab.virtual.settings.VirtualWorkload`, by the workload's name."""
 EMBEDDED_WORKLOADS = "buildbot_bench.embedded_workloads"
 """Values of `lab.drivers.embedded.EmbeddedWorkload`, by the workload's name."""
 SECTIONS = "buildbot_bench.report_sections"
 """Functions of a `core.report.Report` that give an `AddedSection`, or None to add nothing."""
 SITES = "buildbot_bench.sites"
-"""Classes as `plugin.outbox.site.SiteKind` describes them, by their key in `notify`."""
+"""Classes as `plugin.outbox.sites.SiteKind` describes them, by their key in `notify`."""
 
 
 def added(group: str) -> dict[str, EntryPoint]:

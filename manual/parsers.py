@@ -11,7 +11,7 @@ from buildbot_bench.cli.ministat import USAGE
 _MODULES = {
     "bench-build": "build.cli",
     "bench-farm": "demo.command",
-    "bench-import": "plugin.importing.command",
+    "bench-import": "plugin.operations.import_command",
     "bench-lab": "lab.cli",
 }
 _TWO_WAYS = {"bench-bisect": bisect.COMMAND, "bench-compare": compare.COMMAND}

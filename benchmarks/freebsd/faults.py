@@ -13,8 +13,8 @@ from benchmarks.freebsd.table import Figure
 from benchmarks.freebsd.workshop import START, Workshop
 from buildbot_bench.core.errors import InfraError, UsageError
 from buildbot_bench.core.wire import Failed
+from buildbot_bench.lab.box.machines import cut_power
 from buildbot_bench.lab.box.making import load_box
-from buildbot_bench.lab.box.power import cut_power
 
 UNTESTABLE, INFRASTRUCTURE, MEASURED = "untestable", "infrastructure", "measured"
 _LOOK_S, _PATIENCE_S = 0.5, 300.0

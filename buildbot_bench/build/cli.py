@@ -9,14 +9,11 @@ from pathlib import Path
 from typing import Any, NoReturn, get_args
 
 from buildbot_bench.archives.contents import Manifest
-from buildbot_bench.build.checking import check
-from buildbot_bench.build.freebsd import TOOLS
+from buildbot_bench.build.freebsd import TOOLS, check
 from buildbot_bench.build.kernel import KernelRequest, build_kernel, default_tool
-from buildbot_bench.build.packing import pack
-from buildbot_bench.build.read_files import write_list
-from buildbot_bench.build.sandbox import Sandbox, Use, run_in
+from buildbot_bench.build.outcome import pack, write_list
+from buildbot_bench.build.surroundings import Sandbox, Use, check_out, run_in
 from buildbot_bench.build.toolchains import default_store
-from buildbot_bench.build.worktree import check_out
 from buildbot_bench.build.world import WorldRequest, build_world
 from buildbot_bench.core.build_log import EX_TEMPFAIL, EX_USAGE
 from buildbot_bench.core.errors import BenchError, InfraError, UntestableRevision, UsageError

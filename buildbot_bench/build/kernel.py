@@ -23,8 +23,7 @@ from buildbot_bench.build.freebsd import (
 )
 from buildbot_bench.build.journal import BuildCommand, Journal, run, version_of
 from buildbot_bench.build.kernconf import NAME, directories
-from buildbot_bench.build.packing import files_below, pack, write_hints
-from buildbot_bench.build.read_files import forget_list, write_list
+from buildbot_bench.build.outcome import files_below, forget_list, pack, write_hints, write_list
 from buildbot_bench.build.toolchains import (
     Compilers,
     Toolchain,

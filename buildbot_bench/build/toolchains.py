@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from buildbot_bench.build.journal import version_of
-from buildbot_bench.build.read_files import is_freebsd_list, listed_by_compilers
+from buildbot_bench.build.outcome import is_freebsd_list, listed_by_compilers
 from buildbot_bench.core.errors import InfraError
 
 _HINT = "install clang and lld; `bench-build check` names the packages"

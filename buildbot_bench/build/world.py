@@ -8,8 +8,14 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from buildbot_bench.build.checking import check
-from buildbot_bench.build.freebsd import KernelRecipe, Tool, environment, make_commands, make_words
+from buildbot_bench.build.freebsd import (
+    KernelRecipe,
+    Tool,
+    check,
+    environment,
+    make_commands,
+    make_words,
+)
 from buildbot_bench.build.journal import BuildCommand, Journal, run, version_of
 from buildbot_bench.build.kernel import check_tree
 from buildbot_bench.build.toolchains import (

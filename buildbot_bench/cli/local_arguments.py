@@ -14,10 +14,10 @@ from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.json_model import shared
 from buildbot_bench.core.legible import one_line
 from buildbot_bench.core.limits import MIB
-from buildbot_bench.lab.command.presets import PRESETS
 from buildbot_bench.lab.command.settings import (
     CPU,
     LAST_NUMBER,
+    PRESETS,
     CommandWorkload,
     ValueTable,
     preset_of,

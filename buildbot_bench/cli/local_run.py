@@ -41,8 +41,7 @@ from buildbot_bench.core.report.words import named
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.search.model import SearchPolicy
 from buildbot_bench.history.kin import kin_of
-from buildbot_bench.lab.command.presets import PRESETS
-from buildbot_bench.lab.command.settings import NAME_ONE
+from buildbot_bench.lab.command.settings import NAME_ONE, PRESETS
 from buildbot_bench.local.against_itself import MOST_OF_ITSELF, itself_text, measure_itself
 from buildbot_bench.local.bench import Bench
 from buildbot_bench.local.bisecting import SearchCourse

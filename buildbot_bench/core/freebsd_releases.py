@@ -46,7 +46,7 @@ NEEDS: Mapping[str, ReleaseNeed] = {
     "lex": ReleaseNeed(
         since="15.0",
         what="The tool chain may call the builder's `lex` before it has made its own.",
-        where="build/checking.py",
+        where="build/freebsd.py",
     ),
     "world": ReleaseNeed(
         since="15.0",
@@ -58,7 +58,7 @@ NEEDS: Mapping[str, ReleaseNeed] = {
         since="15.0",
         what="MINIMAL has no file system of its own: a kernel for a virtual machine names "
         "`options FFS`.",
-        where="lab/virtual/freebsd/script.py",
+        where="lab/virtual/freebsd_system.py",
     ),
     "disk": ReleaseNeed(
         since="15.0",
@@ -69,6 +69,6 @@ NEEDS: Mapping[str, ReleaseNeed] = {
     "abi": ReleaseNeed(
         since="15.0",
         what="A program without libraries is known by the ABI in its ELF header (`EI_OSABI` 9).",
-        where="lab/virtual/freebsd/script.py",
+        where="lab/virtual/system.py",
     ),
 }

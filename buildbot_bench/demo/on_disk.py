@@ -21,8 +21,8 @@ from buildbot_bench.lab.files import is_locked, sha256
 from buildbot_bench.lab.job import Job
 from buildbot_bench.plugin.operations.boots import Boot, FarmProcess, LabJob
 from buildbot_bench.plugin.operations.copies import url_of
+from buildbot_bench.plugin.operations.health import Violation
 from buildbot_bench.plugin.operations.values import check_digest
-from buildbot_bench.plugin.operations.violations import Violation
 from buildbot_bench.workflow.load import load
 from buildbot_bench.workflow.model import Workflow
 

@@ -26,7 +26,7 @@ from buildbot_bench.history import MirrorHistory, mirror_path
 from buildbot_bench.plugin.operations import boots, health, results, values
 from buildbot_bench.plugin.operations.copies import snapshot
 from buildbot_bench.plugin.operations.hangs import hangs, read_ports
-from buildbot_bench.plugin.operations.violations import Moment, Violation, worked_until_s
+from buildbot_bench.plugin.operations.health import Moment, Violation, worked_until_s
 from buildbot_bench.workflow.model import Workflow
 
 

@@ -12,8 +12,7 @@ from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageErro
 from buildbot_bench.core.wire import Event, Failed, FailureKind, Measured
 from buildbot_bench.lab.background import budget_of, request_of
 from buildbot_bench.lab.command.machine import noise_causes, ticks
-from buildbot_bench.lab.driver import Driver
-from buildbot_bench.lab.runner import Dut, Request, measure
+from buildbot_bench.lab.driver import Driver, Dut, Request, measure
 from buildbot_bench.lab.tables import LabTestbed
 from buildbot_bench.programs import answer_of
 

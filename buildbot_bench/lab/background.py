@@ -18,10 +18,20 @@ from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.profile.formats import format_folded
 from buildbot_bench.core.profile.model import require_traffic, tidy_packets, tidy_places
 from buildbot_bench.core.wire import Event, Failed, Finished, Phase, Profiled, Started
-from buildbot_bench.lab.driver import Dealing, Driver, Metering, Profiling
+from buildbot_bench.lab.driver import (
+    Budget,
+    Dealing,
+    Driver,
+    Dut,
+    Metering,
+    Profiling,
+    Request,
+    failed,
+    measure,
+    tail,
+)
 from buildbot_bench.lab.files import sha256, testbed_lock
 from buildbot_bench.lab.job import Job
-from buildbot_bench.lab.runner import Budget, Dut, Request, failed, measure, tail
 from buildbot_bench.lab.tables import LabTestbed, make_driver
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from buildbot_bench.core.errors import BenchError, InfraError, UntestableRevision, UsageError
+from buildbot_bench.core.figures import quantity
 from buildbot_bench.core.legible import long_line, writable
 from buildbot_bench.core.profile.formats import (
     format_folded,
@@ -19,8 +20,20 @@ from buildbot_bench.core.profile.formats import (
     format_pmc_graph,
     parse_folded,
 )
+from buildbot_bench.core.profile.functions import top_symbols
 from buildbot_bench.core.profile.model import Profile
-from buildbot_bench.core.wire import Event, Failed, FailureKind, Profiled, format_event, pieces
+from buildbot_bench.core.wire import (
+    Event,
+    Failed,
+    FailureKind,
+    Finished,
+    Measured,
+    Phase,
+    Profiled,
+    Started,
+    format_event,
+    pieces,
+)
 from buildbot_bench.installed import ShowVersion
 from buildbot_bench.lab.against_itself import add_itself, check_itself
 from buildbot_bench.lab.background import (
@@ -32,11 +45,10 @@ from buildbot_bench.lab.background import (
     run_job,
 )
 from buildbot_bench.lab.box.cli import add_box
-from buildbot_bench.lab.events import tell
+from buildbot_bench.lab.driver import failed
 from buildbot_bench.lab.files import is_locked, owner_of, replace_text, try_lock
 from buildbot_bench.lab.importing import import_config
 from buildbot_bench.lab.job import Job, follow_to_the_end, prune
-from buildbot_bench.lab.runner import failed
 from buildbot_bench.lab.tables import choose, load_testbeds, make_driver
 
 _FINISHED, _USAGE, _UNTESTABLE, _INFRASTRUCTURE = 0, 2, 3, 4  # exit statuses
@@ -249,7 +261,7 @@ def _import(options: argparse.Namespace) -> int:
 
 def _say(event: Event, *, plain: bool) -> None:
     if plain:
-        print(writable(tell(event), sys.stdout.encoding), flush=True)
+        print(writable(told(event), sys.stdout.encoding), flush=True)
         return
     for line in pieces(format_event(event)):
         print(line, flush=True)
@@ -266,6 +278,45 @@ def capture_text(taken: Profiled, form: str) -> str:
     """The text of a capture in one of CAPTURE_FORMATS; UsageError when it holds no stacks."""
     profile = parse_folded(taken.folded.splitlines(), source="the capture")
     return CAPTURE_FORMATS[form](replace(profile, event=taken.counter))
+
+
+_MOST_SYMBOLS = 5  # functions in a line
+
+
+def told(event: Event) -> str:
+    """One event in one or a few lines of plain text."""
+    match event:
+        case Started():
+            lines = [f"job {event.job}: {event.workload} on {event.testbed}, {event.digest[:12]}"]
+            lines += [f"  {name}: {long_line(value)}" for name, value in event.facts.items()]
+            return "\n".join(lines)
+        case Phase():
+            return f"{_clock(event.at_s)} {long_line(event.text)}"
+        case Measured():
+            return f"{_clock(event.at_s)} #{event.ordinal}: {_of_iteration(event)}"
+        case Profiled():
+            capture = parse_folded(event.folded.splitlines(), source="the capture")
+            shares = ", ".join(
+                f"{long_line(name)} {share:.1%}"
+                for name, share in top_symbols(capture, limit=_MOST_SYMBOLS)
+            )
+            head = f"{_clock(event.at_s)} {capture.samples:,} samples of {long_line(event.counter)}"
+            return f"{head}, {capture.idle_share:.0%} idle; busy with {shares}"
+        case Failed():
+            return f"{event.kind}: {long_line(event.reason)}"
+        case Finished():
+            return f"finished: {event.iterations} iterations"
+
+
+def _of_iteration(event: Measured) -> str:
+    if event.failure is not None:
+        return f"refused: {long_line(event.failure)}"
+    values = ", ".join(f"{quantity(value)} {unit}" for unit, value in event.values.items())
+    return f"{values} ({event.duration_s:.0f} s)"
+
+
+def _clock(at_s: float) -> str:
+    return time.strftime("%H:%M:%S", time.localtime(at_s))
 
 
 if __name__ == "__main__":

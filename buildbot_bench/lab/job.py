@@ -24,10 +24,17 @@ from typing import NoReturn
 from buildbot_bench.core.errors import InfraError, UsageError
 from buildbot_bench.core.json_model import from_json, to_json
 from buildbot_bench.core.legible import quoted
-from buildbot_bench.core.wire import Event, Measured, parse_event
-from buildbot_bench.lab.events import EventLog, ended
+from buildbot_bench.core.wire import (
+    Event,
+    Failed,
+    Finished,
+    Measured,
+    Profiled,
+    format_event,
+    parse_event,
+)
+from buildbot_bench.lab.driver import Request, failed
 from buildbot_bench.lab.files import copy_verified, is_locked, locked, replace_text, take_lock
-from buildbot_bench.lab.runner import Request, failed
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _FOLLOW_S = 0.03  # between two looks at the events
@@ -255,3 +262,51 @@ def _become_daemon(work: Callable[[], None], keep: int, log: Path) -> NoReturn:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(status)
+
+
+class EventLog:
+    """The events of one job, one JSON line each."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def append(self, event: Event) -> None:
+        """Add one event; what a measurement cost time to get is on the disk when this returns."""
+        line = (format_event(event) + "\n").encode("ascii")
+        descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        try:
+            while line:
+                line = line[os.write(descriptor, line) :]
+            if isinstance(event, Measured | Profiled | Failed | Finished):
+                os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def mend(self) -> None:
+        """Cut off a last line that a crash left half written; only the one writer may call this."""
+        if not self.path.exists():
+            return
+        with self.path.open("r+b") as file:
+            content = file.read()
+            file.truncate(content.rfind(b"\n") + 1)
+
+    def read(self) -> list[Event]:
+        """All events that are wholly there."""
+        return [parse_event(line) for line in self.lines_after(0)]
+
+    def lines_after(self, offset: int) -> Iterator[str]:
+        """The whole lines behind an offset, which is in bytes; ends at a line not yet finished."""
+        try:
+            with self.path.open("rb") as file:
+                file.seek(offset)
+                for line in file:
+                    if not line.endswith(b"\n"):
+                        return
+                    yield line.decode("ascii", errors="replace")
+        except FileNotFoundError:
+            return
+
+
+def ended(event: Event) -> bool:
+    """Whether this is a job's last event."""
+    return isinstance(event, Failed | Finished)

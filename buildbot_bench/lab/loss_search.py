@@ -1,14 +1,15 @@
-"""The rates at which a DUT loses nothing, or little, found within one boot."""
+"""The rates at which a DUT loses nothing, or little, found within one boot by a library."""
 
 import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from types import ModuleType
 
 from buildbot_bench.core.errors import InfraError, UsageError
 from buildbot_bench.core.metric import NDR, PDR
-from buildbot_bench.lab.extras import need_library
+from buildbot_bench.lab.driver import CheckFinding
 
 GOALS = {NDR.unit: 0.0, PDR.unit: 0.005}
 """The share of packets that may be lost, by unit: FD.io CSIT's two rates (NDR, PDR)."""
@@ -203,3 +204,23 @@ def _measurer(
             )
 
     return Measurer(), trials
+
+
+def need_library(package: str, module: str) -> ModuleType:
+    """The module of a package that is installed by choice; InfraError where it is not."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise InfraError(
+            f"{package} is not installed here, which a workload with loss or latency takes",
+            hint=f"pip install 'buildbot-bench[loss]', or {package}, for the lab worker's Python",
+        ) from error
+
+
+def library_finding(package: str, module: str) -> CheckFinding:
+    """Whether a lab has a package that its workloads take."""
+    try:
+        need_library(package, module)
+    except InfraError as error:
+        return CheckFinding(subject=package, detail=error.message, remedy=error.hint)
+    return CheckFinding(subject=package, detail="is installed")

@@ -30,13 +30,7 @@ from buildbot_bench.plugin.private_files import PRIVATE_UMASK
 from buildbot_bench.plugin.rest import endpoints as rest
 from buildbot_bench.plugin.rest.access import BenchAuth
 from buildbot_bench.plugin.service import BenchService
-from buildbot_bench.plugin.steps.build import (
-    Checkout,
-    CheckoutFromMirror,
-    Compile,
-    Merge,
-    Patch,
-)
+from buildbot_bench.plugin.steps.build import Checkout, CheckoutFromMirror, Compile, Merge, Patch
 from buildbot_bench.plugin.steps.measure import Abandon, MeasureProbe, TakeCapture
 from buildbot_bench.plugin.steps.transfer import Fetch, KeepReadFiles, Upload
 from buildbot_bench.workflow.jobs import BuildJob, CheckoutStep, RunStep, UploadStep

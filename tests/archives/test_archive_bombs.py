@@ -13,7 +13,7 @@ from buildbot_bench.core.errors import UntestableRevision
 from buildbot_bench.core.limits import KERNEL_ARCHIVE, KIB, MIB
 from buildbot_bench.lab.files import sha256
 from buildbot_bench.lab.hardware.install import repack
-from buildbot_bench.lab.virtual.freebsd.system import unpack
+from buildbot_bench.lab.virtual.freebsd_system import unpack
 
 # As the real one, but small: a test that fails is not to take the machine with it.
 SMALL = replace(

@@ -8,7 +8,7 @@ import pytest
 
 from buildbot_bench.archives.contents import MANIFEST_NAME, contents
 from buildbot_bench.build.cli import main
-from buildbot_bench.build.packing import files_below
+from buildbot_bench.build.outcome import files_below
 from buildbot_bench.core.elf import sections
 from buildbot_bench.core.errors import UntestableRevision
 from tests.build.builder import (

@@ -2,8 +2,8 @@
 
 import pytest
 
-from buildbot_bench.build.checking import HEADERS, PROGRAMS, Need
 from buildbot_bench.build.cli import main
+from buildbot_bench.build.freebsd import HEADERS, PROGRAMS, Need
 from tests.build.builder import DONE, ILL
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from buildbot_bench.build.packing import write_hints
+from buildbot_bench.build.outcome import write_hints
 from buildbot_bench.core.elf import linker_hints
 
 needs_amd64 = pytest.mark.skipif(platform.machine() != "x86_64", reason="cc makes other modules")

@@ -8,7 +8,7 @@ import pytest
 
 from buildbot_bench import demo
 from buildbot_bench.build.cli import main
-from buildbot_bench.build.read_files import list_beside, write_list
+from buildbot_bench.build.outcome import list_beside, write_list
 from buildbot_bench.core.read_files import FileChange, ReadFiles, parse_read_files
 from tests.build.builder import DONE, UNTESTABLE, needs_clang
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from buildbot_bench.build.worktree import check_out
+from buildbot_bench.build.surroundings import check_out
 from buildbot_bench.history.fetching import fetch
 from buildbot_bench.history.git import run_git
 from buildbot_bench.lab.files import copy_verified, replace_text

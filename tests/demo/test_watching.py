@@ -14,8 +14,8 @@ import pytest
 
 from buildbot_bench.core.errors import InfraError, UsageError
 from buildbot_bench.demo.watching import Child, end_all, running, watched
+from buildbot_bench.lab.driver import Request
 from buildbot_bench.lab.job import Job
-from buildbot_bench.lab.runner import Request
 from tests.e2e.replay_farm import end_processes_in, processes_in
 from tests.running import ran
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from buildbot_bench.demo.farm import USER
-from buildbot_bench.plugin.importing.archive import Group, read_archive
+from buildbot_bench.plugin.operations.netbenches import Group, read_archive
 from tests.e2e.replay_farm import ReplayFarm, Shape
 from tests.running import ran
 

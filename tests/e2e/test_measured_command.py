@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from buildbot_bench.demo.generated_history import GeneratedCommit, write_history
-from buildbot_bench.plugin.db.states import ALARMS
+from buildbot_bench.plugin.db.columns import ALARMS
 from tests.e2e.inbox import Inbox, flowing
 from tests.e2e.replay_farm import History, ReplayFarm, Shape
 from tests.gitrepo import Commit, add_commits, git

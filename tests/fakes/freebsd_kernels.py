@@ -4,7 +4,7 @@ import struct
 import subprocess
 from pathlib import Path
 
-from buildbot_bench.lab.virtual.freebsd.script import checker
+from buildbot_bench.lab.virtual.system import checker
 
 _FAKES = Path(__file__).parent / "freebsd_kernel"
 _MODULE = [

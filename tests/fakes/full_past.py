@@ -15,16 +15,16 @@ from buildbot_bench.core.search import Answer, Slope, SlopePart, Step
 from buildbot_bench.core.sharing import PersonPriority, Served
 from buildbot_bench.plugin.broker.quarantine import end_quarantine
 from buildbot_bench.plugin.db.ab_test_rows import AbTestImage, AbTestRow, AbTestVariant, NewAbTest
-from buildbot_bench.plugin.db.finding_rows import Answers, NewJudgement, Recovery, VerdictGrounds
-from buildbot_bench.plugin.db.leases import BROKER
-from buildbot_bench.plugin.db.rows import ImageRow, NewCommit
-from buildbot_bench.plugin.db.states import (
+from buildbot_bench.plugin.db.columns import (
     JudgementState,
     MarkKind,
     ProfileState,
     ReportState,
     SearchKind,
 )
+from buildbot_bench.plugin.db.finding_rows import Answers, NewJudgement, Recovery, VerdictGrounds
+from buildbot_bench.plugin.db.leases import BROKER
+from buildbot_bench.plugin.db.rows import ImageRow, NewCommit
 from tests.fakes.control import CONTROLLED, PLAIN
 from tests.fakes.database import iterated
 from tests.fakes.gated import GATED, count

@@ -9,6 +9,7 @@ from itertools import count
 from random import Random
 
 from buildbot_bench.core.search import Answer, Step
+from buildbot_bench.plugin.db.columns import JudgementState, ProbeReason, SearchReason
 from buildbot_bench.plugin.db.finding_rows import (
     IncidentSeriesRow,
     JudgementRow,
@@ -19,7 +20,6 @@ from buildbot_bench.plugin.db.finding_rows import (
     SearchRow,
 )
 from buildbot_bench.plugin.db.rows import ImageRow, NewCommit, ProbeRequest, ProbeRow
-from buildbot_bench.plugin.db.states import JudgementState, ProbeReason, SearchReason
 from buildbot_bench.plugin.farm import Farm
 from tests.fakes.database import iterated
 

@@ -30,16 +30,16 @@ from buildbot_bench.core.variant import parse_recipe, parse_tunable, parse_varia
 from buildbot_bench.core.wire import Joiner, format_event, parse_event, parse_events, split_logs
 from buildbot_bench.history.fetching import parse_progress
 from buildbot_bench.history.objects import harmless
-from buildbot_bench.lab.drivers.lockstep import parse_turns
-from buildbot_bench.lab.drivers.recording import load_series
-from buildbot_bench.lab.drivers.sampling import read_capture
+from buildbot_bench.lab.drivers.child import read_capture
+from buildbot_bench.lab.drivers.forwarders import parse_turns
+from buildbot_bench.lab.drivers.replay import load_series
 from buildbot_bench.lab.hardware.boot_watch import parse_alive
 from buildbot_bench.lab.imported_sets import read_assignments
 from buildbot_bench.lab.importing import import_config
 from buildbot_bench.lab.pktgen import parse_receiver, parse_sender
 from buildbot_bench.lab.tables import load_testbeds
 from buildbot_bench.lab.virtual.trace import read_symbols, read_trace
-from buildbot_bench.plugin.importing.archive import read_archive
+from buildbot_bench.plugin.operations.netbenches import read_archive
 from buildbot_bench.render.mime import parse_address
 from buildbot_bench.workflow.load import load
 from tests.fuzz import seeds

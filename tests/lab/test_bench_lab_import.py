@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.lab.cli import main
+from buildbot_bench.lab.hardware.check import gaps
 from buildbot_bench.lab.hardware.config_set import SetParts, parts_of
-from buildbot_bench.lab.hardware.gaps import gaps
 from buildbot_bench.lab.imported_sets import read_assignments
 from buildbot_bench.lab.importing import import_config
 from buildbot_bench.lab.tables import load_testbeds

@@ -3,8 +3,7 @@
 from dataclasses import fields
 from pathlib import Path
 
-from buildbot_bench.lab.command.presets import PRESETS
-from buildbot_bench.lab.command.settings import CommandWorkload
+from buildbot_bench.lab.command.settings import PRESETS, CommandWorkload
 from buildbot_bench.lab.tables import load_testbeds
 from buildbot_bench.workflow.load import load
 from tests.readme import blocks

@@ -12,10 +12,10 @@ from buildbot_bench.core.metric import Metric
 from buildbot_bench.core.wire import Failed, FailureKind, Finished, Measured
 from buildbot_bench.lab.background import run_job
 from buildbot_bench.lab.command.settings import CommandSettings, CommandWorkload
+from buildbot_bench.lab.driver import Request
 from buildbot_bench.lab.drivers.command import CommandDriver
 from buildbot_bench.lab.files import sha256
 from buildbot_bench.lab.job import Job
-from buildbot_bench.lab.runner import Request
 from buildbot_bench.lab.tables import load_testbeds
 from tests.fakes.archives import pack
 

@@ -20,9 +20,9 @@ from buildbot_bench.core.metric import (
     least_value,
 )
 from buildbot_bench.lab.command.machine import coarse, coarse_beforehand, counted, tick_s
-from buildbot_bench.lab.command.presets import PRESETS
 from buildbot_bench.lab.command.process import Output, Ran
 from buildbot_bench.lab.command.settings import (
+    PRESETS,
     CommandSettings,
     CommandWorkload,
     ValueTable,

@@ -3,8 +3,8 @@
 import pytest
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision
+from buildbot_bench.lab.driver import Dut, State
 from buildbot_bench.lab.files import sha256
-from buildbot_bench.lab.runner import Dut, State
 from tests.fakes.driver import KERNEL, FakeDriver
 
 PANIC = UntestableRevision("panic: page fault")

@@ -6,13 +6,13 @@ import pytest
 
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.core.profile.functions import Cycles, compare_symbols
-from buildbot_bench.lab.drivers.embedded import EmbeddedDriver, EmbeddedSettings
-from buildbot_bench.lab.drivers.sampling import (
+from buildbot_bench.lab.drivers.child import (
     SAMPLE_FRAMES,
     can_name,
     make_room,
     read_capture,
 )
+from buildbot_bench.lab.drivers.embedded import EmbeddedDriver, EmbeddedSettings
 from buildbot_bench.lab.files import sha256
 from tests.fakes.kernels import misbehaving_kernel, sound_kernel
 from tests.running import ran

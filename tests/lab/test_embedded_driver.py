@@ -9,11 +9,11 @@ import pytest
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision
 from buildbot_bench.core.wire import Failed, FailureKind
+from buildbot_bench.lab.driver import Dut
 from buildbot_bench.lab.drivers.child import ChildProcess, kill_leftovers, last_cpu
 from buildbot_bench.lab.drivers.embedded import EmbeddedDriver, EmbeddedSettings
 from buildbot_bench.lab.files import sha256
 from buildbot_bench.lab.pktgen import HEAD_LINES, TAIL_LINES
-from buildbot_bench.lab.runner import Dut
 from tests.fakes.kernels import misbehaving_kernel, sound_kernel
 from tests.fakes.lab import Lab, events_of, is_alive, wait_for
 from tests.running import ran

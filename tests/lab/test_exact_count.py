@@ -5,9 +5,9 @@ from itertools import count as numbers
 
 import pytest
 
+from buildbot_bench.lab.virtual.bursts import PACKETS
 from buildbot_bench.lab.virtual.settings import INSTRUCTIONS
 from buildbot_bench.lab.virtual.tracers import count
-from buildbot_bench.lab.virtual.wires import PACKETS
 
 WORK, TICK, HALT = 0x1000, 0x9000, 0xFFFFFFFF80AB12CE
 EACH = 3000 * PACKETS

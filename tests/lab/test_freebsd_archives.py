@@ -8,10 +8,10 @@ import tarfile
 import pytest
 
 from buildbot_bench.archives.contents import Manifest
-from buildbot_bench.build.packing import pack
+from buildbot_bench.build.outcome import pack
 from buildbot_bench.core.errors import InfraError, UntestableRevision
 from buildbot_bench.lab.files import sha256
-from buildbot_bench.lab.virtual.freebsd.system import unpack
+from buildbot_bench.lab.virtual.freebsd_system import unpack
 from buildbot_bench.lab.virtual.system import FileKind, Multiboot, kind_of
 
 MULTIBOOT = struct.pack("<I", 0x1BADB002)

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 import buildbot_bench.lab.virtual as package
-from buildbot_bench.lab.virtual.freebsd.script import commands
-from buildbot_bench.lab.virtual.settings import FREEBSD
-from buildbot_bench.lab.virtual.workloads import workloads_of
+from buildbot_bench.lab.virtual.freebsd_system import commands
+from buildbot_bench.lab.virtual.settings import FREEBSD, workloads_of
 from tests.running import ran
 
 WORKLOADS = workloads_of(FREEBSD)

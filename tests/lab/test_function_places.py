@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from buildbot_bench.lab.virtual import checkup, trace
+from buildbot_bench.lab.drivers import qemu
+from buildbot_bench.lab.virtual import trace
 from buildbot_bench.lab.virtual.trace import Symbols, places_of, read_symbols, symbolizer
 
 HEADER = """\
@@ -210,8 +211,8 @@ def test_the_program_asks_no_network(tmp_path, monkeypatch):
 
 def test_a_check_up_says_what_to_install_and_finds_nothing_amiss(only):
     only()
-    finding = checkup._line_tables()
+    finding = qemu._line_tables()
     assert finding.fine
     assert "install llvm (llvm-symbolizer) or binutils (addr2line)" in finding.detail
     os.environ["PATH"] += os.pathsep + "/usr/bin"
-    assert "reads them" in checkup._line_tables().detail
+    assert "reads them" in qemu._line_tables().detail

@@ -18,9 +18,9 @@ from buildbot_bench.demo.generated_history import (
     make_embedded_history,
     publish,
 )
+from buildbot_bench.lab.driver import Dut
 from buildbot_bench.lab.drivers.embedded import EmbeddedDriver, EmbeddedSettings
 from buildbot_bench.lab.files import sha256
-from buildbot_bench.lab.runner import Dut
 
 SETTINGS = EmbeddedSettings(duration_s=0.2)
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from buildbot_bench.core.errors import UsageError
-from buildbot_bench.lab.latency import Latency, LatencySettings, percentile_ns
+from buildbot_bench.lab.hardware.flows import Latency, LatencySettings, percentile_ns
 from buildbot_bench.lab.pktgen import Pings, Unusable, parse_pings
 
 # By the format strings of FreeBSD 13's pkt-gen.c: the first second has the first answer alone, and

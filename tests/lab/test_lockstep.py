@@ -12,10 +12,16 @@ from hypothesis import strategies as st
 
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.core.metric import LATENCIES, NDR, PACKETS_PER_CPU_SECOND, PDR, more_is_better
+from buildbot_bench.lab.driver import Dut
 from buildbot_bench.lab.drivers.embedded import EmbeddedDriver, EmbeddedSettings, EmbeddedWorkload
-from buildbot_bench.lab.drivers.lockstep import TICK_S, held_back, latencies, offered, parse_bursts
+from buildbot_bench.lab.drivers.forwarders import (
+    TICK_S,
+    held_back,
+    latencies,
+    offered,
+    parse_bursts,
+)
 from buildbot_bench.lab.files import sha256
-from buildbot_bench.lab.runner import Dut
 from tests.fakes.kernels import planted_kernel, sound_kernel
 
 MEDIAN, TAIL = (metric.unit for metric in LATENCIES.values())

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from buildbot_bench.lab.virtual.phases import (
+from buildbot_bench.lab.virtual.bursts import (
     LONGEST,
     MOST_ROUNDS,
     ROUNDS,

@@ -7,10 +7,9 @@ import pytest
 from buildbot_bench.core.errors import InfraError, UntestableRevision
 from buildbot_bench.core.wire import Failed, FailureKind, Finished, Phase, Profiled
 from buildbot_bench.lab.background import profile
-from buildbot_bench.lab.cli import capture_text, main
-from buildbot_bench.lab.events import tell
+from buildbot_bench.lab.cli import capture_text, main, told
+from buildbot_bench.lab.driver import Budget, Dut, Request
 from buildbot_bench.lab.files import sha256
-from buildbot_bench.lab.runner import Budget, Dut, Request
 from tests.core.profiles import folded
 from tests.fakes.driver import KERNEL, FakeDriver
 
@@ -86,7 +85,7 @@ def test_one_that_is_recorded_already_is_not_taken_again(tmp_path):
 
 def test_a_person_reads_where_the_cycles_went():
     taken = Profiled(at_s=0.0, duration_s=1.0, counter="cycles", folded="a;b 3\ncpu_idle 1\n")
-    assert tell(taken).endswith(" 4 samples of cycles, 25% idle; busy with b 100.0%, a 0.0%")
+    assert told(taken).endswith(" 4 samples of cycles, 25% idle; busy with b 100.0%, a 0.0%")
 
 
 TAKEN = Profiled(at_s=0.0, duration_s=1.0, counter="INST", folded="main;input 3\nmain;output 1\n")

@@ -11,11 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from buildbot_bench.core.errors import UsageError
+from buildbot_bench.lab.drivers.qemu import _build_id_in
 from buildbot_bench.lab.tables import load_testbeds
-from buildbot_bench.lab.virtual.machine import _device, build_id_in, last_lines, last_words
-from buildbot_bench.lab.virtual.settings import QemuSettings
-from buildbot_bench.lab.virtual.trace import Symbols, as_table, by_function, executed, read_symbols
-from buildbot_bench.lab.virtual.wires import (
+from buildbot_bench.lab.virtual.bursts import (
     FRAME,
     IPV4,
     IPV6,
@@ -25,6 +23,9 @@ from buildbot_bench.lab.virtual.wires import (
     Wires,
     addressed,
 )
+from buildbot_bench.lab.virtual.machine import _device, last_lines, last_words
+from buildbot_bench.lab.virtual.settings import QemuSettings
+from buildbot_bench.lab.virtual.trace import Symbols, as_table, by_function, executed, read_symbols
 
 burst, forwarded, ping = IPV4.burst, IPV4.forwarded, IPV4.ping
 TRACE = b"""\
@@ -209,11 +210,11 @@ def test_a_program_of_this_machine_has_its_functions(tmp_path):
 
 def test_a_console_tells_the_build_and_the_last_words():
     said = "release 1\r\nbuild-id: 0123456789abcdef\r\nforwarding\r\n"
-    assert build_id_in(said) == "0123456789abcdef"
+    assert _build_id_in(said) == "0123456789abcdef"
     assert last_words(said) == "its last words: forwarding"
     assert last_words("a\npanic: no mbufs\nuptime: 1s\n") == "panic: no mbufs"
     assert last_words(" \n") == "its console stayed silent"
-    assert build_id_in("kern.build_id: 0123456789abcdef\r\n") == "0123456789abcdef"
+    assert _build_id_in("kern.build_id: 0123456789abcdef\r\n") == "0123456789abcdef"
     assert last_lines("a\n\nb \r\nc\nd\ne\nf\n") == "b | c | d | e | f"
     assert last_lines("") == "nothing"
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from buildbot_bench.archives.contents import neutral_digest
+from buildbot_bench.lab.driver import Dut
 from buildbot_bench.lab.drivers.embedded import EmbeddedDriver, EmbeddedSettings
 from buildbot_bench.lab.files import sha256
-from buildbot_bench.lab.runner import Dut
 from tests.running import ran
 
 TREE = Path(__file__).parents[2] / "buildbot_bench" / "demo" / "kernel"

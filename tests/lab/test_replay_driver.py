@@ -10,14 +10,15 @@ import pytest
 from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageError
 from buildbot_bench.core.metric import NDR
 from buildbot_bench.core.wire import RECORDED_BOOTS
-from buildbot_bench.lab.drivers.recording import (
+from buildbot_bench.lab.drivers.replay import (
     Recording,
+    ReplayDriver,
+    ReplaySettings,
     canonical_label,
     load_series,
     newest_recorded,
     redrawn,
 )
-from buildbot_bench.lab.drivers.replay import ReplayDriver, ReplaySettings
 from buildbot_bench.lab.files import sha256
 
 POINTS = {

@@ -4,8 +4,8 @@ import pytest
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision
 from buildbot_bench.core.wire import Failed, FailureKind, Finished, Measured, Phase
+from buildbot_bench.lab.driver import CONSOLE_LIMIT, Budget, Dut, Request, measure, tail
 from buildbot_bench.lab.files import sha256
-from buildbot_bench.lab.runner import CONSOLE_LIMIT, Budget, Dut, Request, measure, tail
 from tests.fakes.driver import KERNEL, FakeDriver
 
 PANIC = ("boot", UntestableRevision("panic"))

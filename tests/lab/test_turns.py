@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision
-from buildbot_bench.lab.drivers.lockstep import (
+from buildbot_bench.lab.drivers.forwarders import (
     TrafficTurn,
     check_traffic,
     parse_turns,

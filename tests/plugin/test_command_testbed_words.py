@@ -13,10 +13,10 @@ import pytest
 from buildbot_bench.api.requests import ComparisonQuestion
 from buildbot_bench.core.item import COMMAND_FACT
 from buildbot_bench.core.search import Answer, Step
+from buildbot_bench.plugin.broker.follow_ups import MAX_ROUNDS
 from buildbot_bench.plugin.broker.issue import Issuer
 from buildbot_bench.plugin.broker.judging import Judging
-from buildbot_bench.plugin.broker.verdicts import MAX_ROUNDS
-from buildbot_bench.plugin.db.states import SearchKind
+from buildbot_bench.plugin.db.columns import SearchKind
 from buildbot_bench.plugin.queries.breakage_views import breakage_report, recovery_report
 from buildbot_bench.plugin.queries.commit_views import commit
 from buildbot_bench.plugin.queries.comparisons import ComparisonViews

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from buildbot_bench.lab.box.machines import is_on
 from buildbot_bench.lab.box.making import load_box
-from buildbot_bench.lab.box.power import is_on
 from buildbot_bench.lab.cli import main
 from buildbot_bench.lab.tables import load_testbeds
 from tests.fakes.boxes import parts_of_a_box

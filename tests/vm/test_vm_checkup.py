@@ -5,7 +5,7 @@ import pytest
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.lab.drivers.qemu import QemuDriver
 from buildbot_bench.lab.files import sha256
-from buildbot_bench.lab.virtual.checkup import boots
+from buildbot_bench.lab.virtual.machine import boots
 from buildbot_bench.lab.virtual.settings import QemuSettings
 from tests.fakes.vm_kernels import PROGRAM, need_machine
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from buildbot_bench.core.profile.model import EXECUTED
+from buildbot_bench.lab.driver import Dut
 from buildbot_bench.lab.drivers.qemu import QemuDriver
 from buildbot_bench.lab.files import sha256
-from buildbot_bench.lab.runner import Dut
 from buildbot_bench.lab.virtual.settings import INSTRUCTIONS, QemuSettings
 from tests.edits import Edit
 from tests.fakes.freebsd_kernels import forwarding_kernel

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision
+from buildbot_bench.lab.driver import Dut
 from buildbot_bench.lab.drivers.qemu import QemuDriver
 from buildbot_bench.lab.files import sha256
-from buildbot_bench.lab.runner import Dut
 from buildbot_bench.lab.virtual.settings import INSTRUCTIONS, QemuSettings
 from tests.edits import Edit
 from tests.fakes.freebsd_kernels import forwarding_kernel, preloaded_module

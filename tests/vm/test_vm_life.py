@@ -8,10 +8,10 @@ import pytest
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision
 from buildbot_bench.demo.cli import HANGS, PANICS
+from buildbot_bench.lab.driver import Dut
 from buildbot_bench.lab.drivers.child import kill_leftovers
 from buildbot_bench.lab.drivers.qemu import QemuDriver
 from buildbot_bench.lab.files import sha256
-from buildbot_bench.lab.runner import Dut
 from buildbot_bench.lab.virtual.settings import INSTRUCTIONS, QemuSettings
 from tests.edits import Edit
 from tests.fakes.vm_kernels import failing_under_traffic

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from buildbot_bench.lab.virtual.freebsd.script import checker, programs
 from buildbot_bench.lab.virtual.machine import VirtualMachine
 from buildbot_bench.lab.virtual.settings import QemuSettings
+from buildbot_bench.lab.virtual.system import checker, programs
 from tests.fakes.freebsd_kernels import preloaded_module
 from tests.fakes.vm_kernels import need_machine
 

@@ -4,9 +4,9 @@ import pytest
 
 from buildbot_bench.core.profile.functions import compare_costs, price
 from buildbot_bench.demo.cli import SLIGHTLY_SLOWER, SLOWER
+from buildbot_bench.lab.driver import Dut
 from buildbot_bench.lab.drivers.qemu import QemuDriver
 from buildbot_bench.lab.files import sha256
-from buildbot_bench.lab.runner import Dut
 from buildbot_bench.lab.virtual.settings import INSTRUCTIONS, QemuSettings
 
 pytestmark = pytest.mark.vm

@@ -39,7 +39,7 @@ _MOST_LENT = 64
 """Revisions after one whose values may be lent to it: _MAX_ROUNDS times a round's boots, rounded
 up (core/judge/rounds.py asks for twice `fresh` at most in all)."""
 _MAX_ROUNDS = 12
-"""Of questions about one revision, as on a farm (plugin/broker/verdicts.py)."""
+"""Of questions about one revision, as on a farm (plugin/broker/follow_ups.py)."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

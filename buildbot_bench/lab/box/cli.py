@@ -21,13 +21,12 @@ from pathlib import Path
 from buildbot_bench.core.errors import BenchError, InfraError
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.lab.background import home_of
+from buildbot_bench.lab.box.machines import LAYOUTS, Machine, cut_power, is_on, shut_down, switch_on
 from buildbot_bench.lab.box.making import DISK_MIB, KERNEL, load_box, make_box
-from buildbot_bench.lab.box.plan import LAYOUTS, Machine
-from buildbot_bench.lab.box.power import cut_power, is_on, shut_down, switch_on
+from buildbot_bench.lab.driver import Dut
 from buildbot_bench.lab.drivers.ssh import SshDriver
 from buildbot_bench.lab.files import replace_text, sha256, try_lock
 from buildbot_bench.lab.hardware.settings import SshSettings
-from buildbot_bench.lab.runner import Dut
 from buildbot_bench.lab.tables import load_testbeds
 from buildbot_bench.lab.virtual.machine import last_lines
 

@@ -12,7 +12,7 @@ from buildbot_bench.archives.disk import copy_sparsely, make_disk, program_at, r
 from buildbot_bench.archives.unpacked import unpack
 from buildbot_bench.core.errors import InfraError, UsageError
 from buildbot_bench.installed import shipped
-from buildbot_bench.lab.box.plan import (
+from buildbot_bench.lab.box.machines import (
     DUT,
     LAYOUTS,
     LabBox,

@@ -2,14 +2,14 @@
 
 import re
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from buildbot_bench.archives.suites import SUITES
+from buildbot_bench.archives.suites import NANOSECONDS, SUITES
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.legible import one_line, quoted
 from buildbot_bench.core.metric import KNOWN_METRICS, Metric, NoiseClass
-from buildbot_bench.lab.command.presets import PRESETS
 from buildbot_bench.lab.tables import nearest
 
 CommandWords = str | tuple[str, ...]
@@ -55,7 +55,6 @@ class ValueTable:
     file: str = ""
 
     def __post_init__(self) -> None:
-        """See that it names one value."""
         if sum(map(bool, (self.regex, self.json, self.preset))) != 1:
             raise UsageError(
                 "value says not one thing", hint="write one of `regex`, `json` and `preset`"
@@ -262,3 +261,80 @@ def _check_pattern(pattern: str) -> None:
             f"{quoted(pattern)} has {compiled.groups} groups, and the value is in one",
             hint=r"write it like speed: ([\d.]+) MB/s, and (?:…) for what is not the value",
         )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Preset:
+    """One tool: `json` is a dotted path into what it prints, or `regex` a pattern with a group.
+
+    `unit` is empty where the tool prints values of several units.
+    `scale_at` is the path of a word that `scales` turns into what the value is multiplied by.
+    `needs` are the options by which the tool prints it on stdout.
+    """
+
+    unit: str
+    name: str = "time"
+    higher_is_better: bool = False
+    needs: str = ""
+    json: str = ""
+    regex: str = ""
+    scale_at: str = ""
+    scales: Mapping[str, float] = field(default_factory=dict)
+
+
+PRESETS: Mapping[str, Preset] = {
+    "hyperfine": Preset(
+        unit="s", needs="--export-json /dev/stdout --style none", json="results[0].mean"
+    ),
+    # Or --benchmark_out
+    "google-benchmark": Preset(
+        unit="ns",
+        needs="--benchmark_format=json",
+        json="benchmarks[0].real_time",
+        scale_at="benchmarks[0].time_unit",
+        scales=NANOSECONDS,
+    ),
+    "pytest-benchmark": Preset(
+        unit="s", needs="--benchmark-json=/dev/stdout", json="benchmarks[0].stats.median"
+    ),
+    "go-bench": Preset(
+        unit="ns/op",
+        needs="-bench '^BenchmarkName$' -run '^$'",
+        regex=r"^Benchmark\S+\s+\d+\s+([\d.]+) ns/op",
+    ),
+    "jmh": Preset(
+        name="score",
+        unit="",
+        higher_is_better=True,
+        needs="-rf json -rff /dev/stdout",
+        json="[0].primaryMetric.score",
+    ),
+    "criterion": Preset(unit="ns", needs="--message-format=json", json="typical.estimate"),
+    "iperf3": Preset(
+        name="throughput",
+        unit="bits/s",
+        higher_is_better=True,
+        needs="-J",
+        json="end.sum_received.bits_per_second",
+    ),
+    "fio": Preset(
+        name="rate of reading",
+        unit="IOPS",
+        higher_is_better=True,
+        needs="--output-format=json",
+        json="jobs[0].read.iops",
+    ),
+    "fio-write": Preset(
+        name="rate of writing",
+        unit="IOPS",
+        higher_is_better=True,
+        needs="--output-format=json",
+        json="jobs[0].write.iops",
+    ),
+    "wrk": Preset(
+        name="rate of requests",
+        unit="requests/s",
+        higher_is_better=True,
+        regex=r"^Requests/sec:\s+([\d.]+)",
+    ),
+}

@@ -15,13 +15,14 @@ from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageErro
 from buildbot_bench.core.legible import long_line, one_line, quoted
 from buildbot_bench.core.limits import MIB, spoken
 from buildbot_bench.core.metric import MOST_VALUES, Metric, RunTimes
-from buildbot_bench.lab.command.presets import PRESETS, Preset
 from buildbot_bench.lab.command.process import Ran
 from buildbot_bench.lab.command.settings import (
     CPU,
     LAST_NUMBER,
+    PRESETS,
     USER,
     WALL,
+    Preset,
     ValueTable,
     split_preset,
 )

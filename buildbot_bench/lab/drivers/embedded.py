@@ -15,24 +15,27 @@ from buildbot_bench.lab.driver import Blast, CheckFinding, unheard
 from buildbot_bench.lab.drivers.child import (
     PKTBLAST,
     ChildProcess,
+    can_name,
     compiler,
+    count_samples,
     kill_leftovers,
+    make_room,
+    read_capture,
     sampler,
     tools,
 )
-from buildbot_bench.lab.drivers.forwarders import KERNEL, Forwarders
-from buildbot_bench.lab.drivers.lockstep import (
+from buildbot_bench.lab.drivers.forwarders import (
+    KERNEL,
     LATENCY_PACKETS,
+    Forwarders,
     check_traffic,
     latencies,
     offered,
     parse_turns,
     relative_efficiency,
 )
-from buildbot_bench.lab.drivers.sampling import can_name, count_samples, make_room, read_capture
-from buildbot_bench.lab.extras import library_finding
 from buildbot_bench.lab.files import copy_verified, sha256
-from buildbot_bench.lab.loss_search import LossSettings, search_rates
+from buildbot_bench.lab.loss_search import LossSettings, library_finding, search_rates
 from buildbot_bench.lab.pktgen import Reading, parse_receiver
 from buildbot_bench.lab.tables import nearest
 

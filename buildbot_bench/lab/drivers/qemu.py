@@ -1,38 +1,42 @@
 """The driver of a testbed in a virtual machine, whose kernels forward between two NICs."""
 
 import platform
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
-from buildbot_bench.core.errors import InfraError, UntestableRevision
+from buildbot_bench.core.errors import BenchError, InfraError, UntestableRevision
 from buildbot_bench.core.metric import BOOT
 from buildbot_bench.core.profile.model import EXECUTED, Profile
 from buildbot_bench.lab.driver import Blast, CheckFinding, unheard
 from buildbot_bench.lab.drivers.child import kill_leftovers
 from buildbot_bench.lab.files import copy_verified, sha256
-from buildbot_bench.lab.virtual.checkup import (
-    MACHINE,
-    boots,
-    check_machine,
-    kvm_works,
-    qemu_version,
-)
-from buildbot_bench.lab.virtual.freebsd.system import FreeBSD
+from buildbot_bench.lab.virtual.bursts import Lost
+from buildbot_bench.lab.virtual.freebsd_system import FreeBSD
 from buildbot_bench.lab.virtual.machine import (
+    KVM_DEVICE,
     VirtualMachine,
     await_forwarding,
-    build_id_in,
+    boots,
     fate,
+    kvm_works,
     last_lines,
+    qemu_version,
 )
 from buildbot_bench.lab.virtual.settings import FREEBSD, MULTIBOOT, QemuSettings
 from buildbot_bench.lab.virtual.system import BootImage, Multiboot, System
-from buildbot_bench.lab.virtual.trace import Plugin, as_table, by_function, places_of, read_symbols
+from buildbot_bench.lab.virtual.trace import (
+    Plugin,
+    as_table,
+    by_function,
+    places_of,
+    read_symbols,
+    symbolizer,
+)
 from buildbot_bench.lab.virtual.tracers import Counted, Tracing, count, measure_pps
-from buildbot_bench.lab.virtual.wires import Lost
 
 _SYSTEMS: Mapping[str, Callable[[QemuSettings, Path], System]] = {
     FREEBSD: FreeBSD,
@@ -72,8 +76,8 @@ class QemuDriver:
     def check(self) -> list[CheckFinding]:
         """QEMU, that it boots something, the known-good kernel, and what the system needs."""
         known_good = self._known_good()
-        findings = check_machine(self._settings, self._home, known_good, self._accelerator)
-        boots_nothing = any(not found.fine for found in findings if found.subject in MACHINE)
+        findings = _check_machine(self._settings, self._home, known_good, self._accelerator)
+        boots_nothing = any(not found.fine for found in findings if found.subject in _MACHINE)
         if boots_nothing:
             return findings
         if self._settings.exact:
@@ -128,7 +132,7 @@ class QemuDriver:
         found = sha256(kernel)
         if found != digest:
             raise InfraError(f"the DUT booted {found[:12]}, not {digest[:12]}")
-        wanted, printed = read_symbols(kernel).build_id, build_id_in(self._running.console())
+        wanted, printed = read_symbols(kernel).build_id, _build_id_in(self._running.console())
         if wanted and printed and printed != wanted:
             raise InfraError(f"the DUT runs build {printed[:12]}, not {wanted[:12]}")
         if wanted and not printed:
@@ -267,3 +271,69 @@ class QemuDriver:
     def _counted(self) -> Counted:
         tracer = self._tracing.tracer(self._running)
         return count(self._running, tracer, self._settings.counted)
+
+
+_BUILD_ID = re.compile(r"^(?:build-id|kern\.build_id): ([0-9a-f]{8,64})\s*$", re.MULTILINE)
+
+
+def _build_id_in(console: str) -> str:
+    """The build ID that a kernel printed as it booted; empty if it did not."""
+    match = _BUILD_ID.search(console)
+    return match[1] if match else ""
+
+
+_MACHINE = ("QEMU", "boot")  # the findings without which there is no machine
+
+
+def _check_machine(
+    settings: QemuSettings, home: Path, known_good: Path | None, accelerator: Callable[[], str]
+) -> list[CheckFinding]:
+    """QEMU, a boot, KVM where it is wanted, the known-good kernel, and who reads line tables.
+
+    `accelerator` finds out which one works, which may take some seconds.
+    """
+    try:
+        findings = [CheckFinding(subject="QEMU", detail=qemu_version(settings.program, home))]
+        findings.append(_boot(settings, home))
+    except BenchError as error:
+        remedy = error.hint or "see the message"
+        return [CheckFinding(subject="QEMU", detail=error.message, remedy=remedy)]
+    if settings.accelerator == "auto":
+        works = accelerator() == "kvm"
+        detail = "a guest boots by it" if works else f"no guest boots by {KVM_DEVICE}: TCG is used"
+        findings.append(CheckFinding(subject="KVM", detail=detail))
+    findings += [_known_good(settings, known_good), _line_tables()]
+    return findings
+
+
+def _boot(settings: QemuSettings, home: Path) -> CheckFinding:
+    if boots(settings.program, home, "tcg"):
+        return CheckFinding(subject="boot", detail="a boot sector says its word")
+    return CheckFinding(
+        subject="boot",
+        detail="a boot sector stays silent",
+        remedy=f"see {home / 'logs' / 'probe-qemu.err'}",
+    )
+
+
+def _known_good(settings: QemuSettings, known_good: Path | None) -> CheckFinding:
+    subject = "known-good kernel"
+    if known_good is not None:
+        return CheckFinding(subject=subject, detail=str(known_good))
+    if settings.known_good is not None:
+        return CheckFinding(
+            subject=subject, detail=f"{settings.known_good} is missing", remedy="put one there"
+        )
+    return CheckFinding(subject=subject, detail="the first one that forwards here will be it")
+
+
+def _line_tables() -> CheckFinding:
+    """Without such a program reports only lack something: nothing has to be fixed."""
+    subject, found = "line tables", symbolizer()
+    if found is not None:
+        return CheckFinding(subject=subject, detail=f"{found} reads them")
+    detail = (
+        "reports name functions without file and line: for these install llvm (llvm-symbolizer) "
+        "or binutils (addr2line)"
+    )
+    return CheckFinding(subject=subject, detail=detail)

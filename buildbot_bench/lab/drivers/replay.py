@@ -1,20 +1,17 @@
-"""The driver of a testbed that answers with recorded measurements.
-
-The artefact is a text file whose first line names the variant: r311849, or r317849+VIMAGE; further
-lines may add options (`options VIMAGE`) or a patch's SHA-256. The first boots of a recorded kernel
-get the recorded iterations in order, and again for each sample. Further boots, and revisions
-between recorded ones, get the level of the newest earlier recorded revision with noise drawn from
-its residuals. The draw depends on kernel, digest, workload and boot count alone.
-"""
+"""The driver of a testbed that answers with recorded measurements."""
 
 import gzip
+import hashlib
 import json
+import math
 import re
+import statistics
 import time
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageError
 from buildbot_bench.core.legible import quoted
@@ -22,22 +19,29 @@ from buildbot_bench.core.profile.formats import parse_pmc_graph
 from buildbot_bench.core.profile.model import Profile
 from buildbot_bench.core.wire import ONE_IMAGE, RECORDED_BOOTS
 from buildbot_bench.lab.driver import Blast, CheckFinding, unheard
-from buildbot_bench.lab.drivers.recording import (
-    PATCH,
-    Recorded,
-    Recording,
-    canonical_label,
-    load_series,
-    newest_recorded,
-    redrawn,
-)
-from buildbot_bench.lab.files import check_digest, replace_text
+from buildbot_bench.lab.files import check_digest, replace_text, sha256
 
 _LINE_LIMIT = 200  # characters; a label has a few
 _MOST_LINES = 100  # the first names the revision; a variant has up to 32 changes
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-_OPTION = re.compile(r"options ([A-Z][A-Z0-9_]{0,63})", re.ASCII)
-_NO_OPTION = re.compile(r"nooptions ([A-Z][A-Z0-9_]{0,63})", re.ASCII)
+_OPTION = re.compile(r"(no)?options ([A-Z][A-Z0-9_]{0,63})", re.ASCII)
+PATCH = "patch:"  # before a patch's SHA-256, as the farm's tables have it
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Recording:
+    """The values of a kernel's boots in their unit, in the order measured, and where that was.
+
+    `series` is what the archive calls the campaign in which it measured.
+    """
+
+    values: tuple[float, ...]
+    unit: str = "pps"
+    dut: str = ""
+    series: str = ""
+
+
+Recorded = Mapping[str, Recording]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,7 +49,6 @@ class ReplaySettings:
     """Which recorded series answer; `dut` and `label` narrow a file that holds several.
 
     Without them all of the file's are played, each boot saying on which machine it was.
-
     `captures` is a directory of what pmcstat -G printed: r311849.forwarding.pmc.graph.gz.
     """
 
@@ -57,7 +60,14 @@ class ReplaySettings:
 
 
 class ReplayDriver:
-    """Plays a recorded lab."""
+    """Plays a recorded lab.
+
+    The artefact is a text file whose first line names the variant: r311849, or r317849+VIMAGE;
+    further lines may add options (`options VIMAGE`) or a patch's SHA-256. The first boots of a
+    recorded kernel get the recorded iterations in order, and again for each sample. Further boots,
+    and revisions between recorded ones, get the level of the newest earlier recorded revision with
+    noise drawn from its residuals; it depends on kernel, digest, workload and boot count alone.
+    """
 
     SETTINGS = ReplaySettings
 
@@ -183,9 +193,8 @@ class ReplayDriver:
         """Nothing was started."""
 
     def _series(self) -> dict[str, Recorded]:
-        return load_series(
-            self._settings.series, dut=self._settings.dut, label=self._settings.label
-        )
+        played = self._settings
+        return load_series(played.series, dut=played.dut, label=played.label)
 
     def _boot_counts(self) -> dict[str, int]:
         try:
@@ -202,7 +211,130 @@ def _change(line: str) -> str | None:
     if _DIGEST.fullmatch(line):
         return f"{PATCH}{line}"
     if match := _OPTION.fullmatch(line):
-        return match[1]
-    if match := _NO_OPTION.fullmatch(line):
-        return f"nooptions:{match[1]}"
+        return f"nooptions:{match[2]}" if match[1] else match[2]
     return None
+
+
+_PLAIN = re.compile(r"r?(\d{1,9})")
+_VARIANT = re.compile(r"r?(\d{1,9})[+.]?([A-Za-z].*)")
+_IMPLICIT = "(implicit)"  # how the archive marks a workload that a directory's name leaves out
+_LONG = re.compile(f"({PATCH}[0-9a-f]{{12}})[0-9a-f]+")
+_MOST_NAMED = 8  # recorded kernels that a complaint lists
+
+
+def canonical_label(text: str) -> str | None:
+    """r311849 or r311849+NAME for the ways in which the archive writes a revision; else None."""
+    if match := _PLAIN.fullmatch(text):
+        return f"r{int(match[1])}"
+    if match := _VARIANT.fullmatch(text):
+        return f"r{int(match[1])}+{match[2]}"
+    return None
+
+
+def load_series(path: Path, *, dut: str = "", label: str = "") -> dict[str, Recorded]:
+    """What was recorded, by workload and canonical name of the kernel.
+
+    Series of one workload are one recording as long as no kernel is in two of them. One that has a
+    `unit` has its points' values by that name, not by `pps`. A kernel has the archive's name
+    (r299288+D8526) and, where `patch` names its patch's file beside the recording, the name with
+    that file's SHA-256 (r299288+patch:5ad1…), too.
+    """
+    series: dict[str, dict[str, Recording]] = {}
+    for number, row in _rows(path):
+        try:
+            if (dut and row["dut"] != dut) or (label and row["label"] != label):
+                continue
+            workload = row["workload"].removesuffix(_IMPLICIT)
+            points = dict(_points(row, path.parent))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise UsageError(f"{path}:{number}: not a recorded series ({error!r})") from error
+        except OSError as error:
+            raise UsageError(f"{path}:{number}: cannot read a patch: {error}") from error
+        known = series.setdefault(workload, {})
+        if twice := sorted(known.keys() & points.keys()):
+            raise UsageError(
+                f"{path}:{number}: a second series of {workload} has {twice[0]}",
+                hint="choose one by `dut` and `label`",
+            )
+        known.update(points)
+    if not series:
+        raise UsageError(
+            f"{path}: no series of DUT {quoted(dut)}, label {quoted(label)}",
+            hint="see the names in that file",
+        )
+    return dict(series)
+
+
+def _points(row: Mapping[str, Any], directory: Path) -> Iterator[tuple[str, Recording]]:
+    unit = str(row.get("unit", "pps"))
+    for point in row["points"]:
+        values = tuple(float(value) for value in point[unit])
+        if not values:
+            continue
+        recording = Recording(
+            values=values, unit=unit, dut=str(row.get("dut", "")), series=str(row.get("label", ""))
+        )
+        name = str(point["revision"])
+        label = canonical_label(name) or name
+        yield label, recording
+        if patch := point.get("patch"):
+            yield f"{label.split('+')[0]}+{PATCH}{sha256(directory / patch)}", recording
+
+
+def newest_recorded(recorded: Recorded, revision: str) -> str:
+    """The recorded revision whose level a revision has: itself, or the newest one before it."""
+    if revision in recorded:
+        return revision
+    number = _plain_number(revision)
+    if number is None:
+        base = revision.split("+", maxsplit=1)[0]
+        others = [name for name in recorded if name.startswith(f"{base}+") and PATCH not in name]
+        listed = ", ".join([base, *others][:_MOST_NAMED]) if base in recorded else "others"
+        variant = _LONG.sub(r"\1…", revision)
+        raise UntestableRevision(
+            f"nothing was recorded of the variant {variant}",
+            hint=f"recorded are {listed}; a patch is known by its SHA-256, not by its name",
+        )
+    earlier = [
+        (other, name)
+        for name in recorded
+        if (other := _plain_number(name)) is not None and other <= number
+    ]
+    if not earlier:
+        raise UntestableRevision(f"nothing was recorded at or before {revision}")
+    return max(earlier)[1]
+
+
+def redrawn(values: Sequence[float], seed: str) -> float:
+    """A value with the mean and the spread of the recorded ones, determined by the seed.
+
+    Two residuals are drawn and turned into one by a drawn angle, which keeps their variance and
+    makes hardly any two boots equal; n / (n - 1) makes up for their being taken from a mean that
+    was estimated from the same values.
+    """
+    level, count = statistics.fmean(values), len(values)
+    digest = hashlib.sha256(seed.encode()).digest()
+    first, second, phase = (int.from_bytes(digest[i : i + 8], "big") for i in (0, 8, 16))
+    angle = 2 * math.pi * phase / 2**64
+    residual = math.cos(angle) * (values[first % count] - level)
+    residual += math.sin(angle) * (values[second % count] - level)
+    return level + residual * math.sqrt(count / max(1, count - 1))
+
+
+def _rows(path: Path) -> Iterable[tuple[int, Any]]:
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"cannot read the recorded series: {error}") from error
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            yield number, json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise UsageError(f"{path}:{number}: not JSON: {error}") from error
+
+
+def _plain_number(label: str) -> int | None:
+    match = _PLAIN.fullmatch(label)
+    return None if match is None else int(match[1])

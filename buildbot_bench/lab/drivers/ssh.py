@@ -10,13 +10,11 @@ from buildbot_bench.core.metric import BOOT, Metric
 from buildbot_bench.core.profile.model import Profile
 from buildbot_bench.core.wire import RunLogs, join_logs
 from buildbot_bench.lab.driver import Blast, CheckFinding, unheard
-from buildbot_bench.lab.extras import library_finding, need_library
 from buildbot_bench.lab.hardware.boot_watch import Alive, panic_in
-from buildbot_bench.lab.hardware.check import check_testbed, require_flags
-from buildbot_bench.lab.hardware.choice import Choice, choice_of, make_environment, mounted
+from buildbot_bench.lab.hardware.check import check_testbed, require_complete
 from buildbot_bench.lab.hardware.config_set import Configurator, Ledger
 from buildbot_bench.lab.hardware.facts import dut_facts, testbed_facts
-from buildbot_bench.lab.hardware.gaps import require_complete
+from buildbot_bench.lab.hardware.flows import HISTOGRAMS
 from buildbot_bench.lab.hardware.install import (
     NOTHING,
     KernelArchive,
@@ -27,12 +25,21 @@ from buildbot_bench.lab.hardware.install import (
     upgrade,
 )
 from buildbot_bench.lab.hardware.latency import NothingPassed, Searches, free_port
-from buildbot_bench.lab.hardware.life import Life, set_tunables, verify_image, verify_kernel
+from buildbot_bench.lab.hardware.life import (
+    Choice,
+    Life,
+    choice_of,
+    make_environment,
+    mounted,
+    set_tunables,
+    verify_image,
+    verify_kernel,
+)
 from buildbot_bench.lab.hardware.reboot import Console, KernelFault, RemoteMachine
 from buildbot_bench.lab.hardware.remote import NO_DEBUGGER, Remote, Switchboard, Unreachable
 from buildbot_bench.lab.hardware.settings import ConsoleSettings, SshSettings
-from buildbot_bench.lab.hardware.traffic import Blaster, Sampler
-from buildbot_bench.lab.latency import HISTOGRAMS
+from buildbot_bench.lab.hardware.traffic import Blaster, Sampler, require_flags
+from buildbot_bench.lab.loss_search import library_finding, need_library
 from buildbot_bench.lab.pktgen import FitRun, Flaw, UnfitRun, judge_run
 
 _PASSES = "passes traffic"

@@ -1,15 +1,14 @@
-"""The check-ups of a hardware testbed, which ask each machine and reboot none."""
+"""The check-ups of a hardware testbed: its settings, then its machines; none is rebooted."""
 
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
-from buildbot_bench.core.errors import BenchError, InfraError
+from buildbot_bench.core.errors import BenchError, InfraError, UsageError
 from buildbot_bench.lab.driver import CheckFinding
-from buildbot_bench.lab.hardware.choice import has_environment, require_gpt
-from buildbot_bench.lab.hardware.config_set import LyingSet
-from buildbot_bench.lab.hardware.flows import PktgenTraffic
-from buildbot_bench.lab.hardware.gaps import gaps
+from buildbot_bench.lab.hardware.config_set import LyingSet, is_empty, parts_of
 from buildbot_bench.lab.hardware.latency import VALECTL
+from buildbot_bench.lab.hardware.life import has_environment, require_gpt
 from buildbot_bench.lab.hardware.remote import Reach, Remote
 from buildbot_bench.lab.hardware.settings import (
     BootEnvironmentSettings,
@@ -17,53 +16,7 @@ from buildbot_bench.lab.hardware.settings import (
     SliceSettings,
     SshSettings,
 )
-from buildbot_bench.lab.hardware.traffic import program_of
-from buildbot_bench.lab.pktgen import refused_option
-
-# pkt-gen prints its usage at `-h`, before it opens a port, or at an unknown option, where it fails.
-# An option that lacks its value takes `-h` for that; then `-:` ends it.
-# Should it send all the same, because it is another program, then not for long.
-_SCRIPT = 'exec timeout -k 1 5 "$0" "$@" -h -: 2>&1'
-
-
-def flag_findings(
-    role: str, end: GeneratorSettings, remote: Remote, command: Sequence[str]
-) -> Iterator[CheckFinding]:
-    """One finding when an end's command has an option that its pkt-gen does not take."""
-    # sh(1) ends as pkt-gen does, whose 255 would pass for ssh's own.
-    output = remote.run("sh", "-c", f"({_SCRIPT}) || true", *command).stdout
-    refused = refused_option(output)
-    if refused is None or refused.option == "h":
-        return
-    word, complaint = f"-{refused.option}", refused.complaint
-    if refused.option == ":":
-        word, complaint = command[-1], f"option requires an argument -- {command[-1][1:]}"
-    yield CheckFinding(
-        subject=f"{role}: flags",
-        detail=f"{command[0]} of {remote.address} says: {complaint}",
-        remedy=f"take {word} out of flags, or correct it: `{command[0]} -h` there lists its options"
-        if any(flag.startswith(word) for flag in end.flags)
-        else f"install a {command[0]} that takes {word}",
-    )
-
-
-def commands_of(
-    settings: SshSettings, traffic: PktgenTraffic
-) -> list[tuple[str, GeneratorSettings, Sequence[str]]]:
-    """The role of each sender and of the receiver, what it is, and what it runs."""
-    senders = [
-        (f"sender {n}", end, settings.transmit(traffic, n))
-        for n, end in enumerate(settings.senders)
-    ]
-    return [*senders, ("receiver", settings.receiver, settings.receive(traffic))]
-
-
-def require_flags(settings: SshSettings, reach: Reach, workload: str) -> None:
-    """See that the senders' and the receiver's pkt-gen take their options."""
-    for role, end, command in commands_of(settings, settings.traffic_of(workload)):
-        for finding in flag_findings(role, end, reach(end.address), command):
-            raise InfraError(f"{role}: {finding.detail}", hint=finding.remedy or "")
-
+from buildbot_bench.lab.hardware.traffic import commands_of, flag_findings, program_of
 
 _LEAST_FREE_KB = 256 * 1024  # two kernels with their modules, of 100 MB and more each
 _DF_COLUMNS = 3  # from the right, of df(1): what is free, how full it is, where it is mounted
@@ -255,3 +208,106 @@ def _console(settings: SshSettings) -> CheckFinding:
     if console.file is not None:
         return CheckFinding(subject="console", detail=str(console.file))
     return CheckFinding(subject="console", detail="none: what a kernel that panics says is lost")
+
+
+_FAMILIES = 2  # of 'dual': inet and inet6, a sender each
+
+
+def gaps(settings: SshSettings) -> list[CheckFinding]:
+    """One finding for each thing that a measurement needs and that is not written down."""
+    return [*_of_machines(settings), *_of_nanobsd(settings), *_of_traffic(settings)]
+
+
+def require_complete(settings: SshSettings) -> None:
+    """See that there is no gap."""
+    if found := gaps(settings):
+        raise UsageError(f"{found[0].subject}: {found[0].detail}", hint=found[0].remedy or "")
+
+
+def _of_machines(settings: SshSettings) -> Iterator[CheckFinding]:
+    dut, receiver = settings.dut, settings.receiver
+    if not dut.address:
+        yield _missing("dut.address", "give the name by which ssh reaches the DUT")
+    if not dut.mac:
+        yield _missing("dut.mac", "give the MAC of the DUT's port on the sender's side")
+    if not settings.senders:
+        yield _missing("senders", "write [[testbeds.NAME.senders]] with address, interface, mac")
+    for number, sender in enumerate(settings.senders):
+        for key in ("address", "interface", "mac"):
+            if not getattr(sender, key):
+                yield _missing(f"senders.{number}.{key}", f"give the sender's {key}")
+    for key in ("address", "interface"):
+        if not getattr(receiver, key):
+            yield _missing(f"receiver.{key}", f"give the receiver's {key}")
+
+
+def _of_nanobsd(settings: SshSettings) -> Iterator[CheckFinding]:
+    dut = settings.dut
+    if dut.is_nanobsd and not dut.saving and any(w.configs for w in settings.workloads.values()):
+        yield _missing(
+            "dut.save_config",
+            "give the command that keeps /etc over a reboot, or write bsdrp = true on BSDRP",
+        )
+    if dut.slices is not None and not dut.upgrading:
+        yield _missing(
+            "dut.slices.upgrade",
+            "give the command that writes an image from its standard input to the other slice,"
+            " or write bsdrp = true on BSDRP",
+        )
+
+
+def _of_traffic(settings: SshSettings) -> Iterator[CheckFinding]:
+    if not settings.workloads:
+        yield _missing("workloads", "write [testbeds.NAME.workloads.forwarding]")
+    for name, workload in settings.workloads.items():
+        traffic = workload.traffic or settings.traffic
+        if not workload.ready:
+            yield _missing(
+                f"workloads.{name}.ready",
+                'give what succeeds on a ready DUT: [["ping", "-c", "2", "198.19.0.203"]]',
+            )
+        yield from _of_set(settings, f"workloads.{name}.configs", workload.configs)
+        if not traffic.offered_pps:
+            yield _missing(
+                f"traffic.offered_pps (for {name})",
+                "give what the senders bring about: run their pkt-gen and read Speed",
+            )
+        if traffic.family == "inet6" and workload.latency is not None:
+            yield CheckFinding(
+                subject=f"workloads.{name}.latency",
+                detail="pkt-gen's ping stamps its frames where IPv6 has the address",
+                remedy="take latency out, or make a workload of inet or dual",
+            )
+        if traffic.family == "dual" and len(settings.senders) < _FAMILIES:
+            yield CheckFinding(
+                subject=f"traffic.family (for {name})",
+                detail="'dual' needs two senders",
+                remedy="give two, or make two workloads, of inet and of inet6",
+            )
+
+
+def _of_set(settings: SshSettings, subject: str, configs: Path | None) -> Iterator[CheckFinding]:
+    if configs is None:
+        return
+    if not configs.is_dir():
+        yield CheckFinding(
+            subject=subject,
+            detail=f"there is no directory {configs}",
+            remedy="name one that holds etc/ and boot/, or leave the key out",
+        )
+    elif is_empty(configs):
+        yield CheckFinding(
+            subject=subject,
+            detail=f"{configs} holds no file",
+            remedy="put etc/ or boot/ there, or leave the key out",
+        )
+    elif settings.reference is None and parts_of(configs).reference is not None:
+        yield CheckFinding(
+            subject=subject,
+            detail=f"{configs} has a part for a reference endpoint, and there is none",
+            remedy="write [testbeds.NAME.reference] with its address",
+        )
+
+
+def _missing(subject: str, remedy: str) -> CheckFinding:
+    return CheckFinding(subject=subject, detail="missing", remedy=remedy)

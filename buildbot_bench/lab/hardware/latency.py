@@ -8,11 +8,10 @@ from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.core.wire import RunLogs
-from buildbot_bench.lab.hardware.flows import PktgenTraffic
+from buildbot_bench.lab.hardware.flows import Latency, LatencySettings, PktgenTraffic
 from buildbot_bench.lab.hardware.remote import Reach, Remote, RemoteProcess
 from buildbot_bench.lab.hardware.settings import SshSettings
 from buildbot_bench.lab.hardware.traffic import Blaster
-from buildbot_bench.lab.latency import Latency, LatencySettings
 from buildbot_bench.lab.loss_search import FoundRates, LossSettings, LossTrial, search_rates
 from buildbot_bench.lab.pktgen import (
     Pings,

@@ -7,8 +7,7 @@ from typing import ClassVar
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.legible import quoted
-from buildbot_bench.lab.hardware.flows import PktgenTraffic
-from buildbot_bench.lab.latency import LatencySettings
+from buildbot_bench.lab.hardware.flows import LatencySettings, PktgenTraffic
 from buildbot_bench.lab.loss_search import LossSettings
 from buildbot_bench.lab.power import Power
 from buildbot_bench.lab.tables import LocalCommand

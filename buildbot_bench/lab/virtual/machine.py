@@ -1,4 +1,4 @@
-"""One boot of a virtual DUT: QEMU's process, wires, monitor and console, until it forwards."""
+"""One boot of a virtual DUT: QEMU's process, wires, monitor, console; whether QEMU boots here."""
 
 import json
 import os
@@ -14,10 +14,11 @@ from typing import Any
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.lab.drivers.child import ChildProcess, last_cpu
 from buildbot_bench.lab.hardware.boot_watch import panic_in
+from buildbot_bench.lab.virtual.bursts import IPV4, PORTS, BurstTraffic, Lost, Wires
 from buildbot_bench.lab.virtual.settings import QemuSettings
 from buildbot_bench.lab.virtual.system import System
 from buildbot_bench.lab.virtual.trace import Plugin
-from buildbot_bench.lab.virtual.wires import IPV4, PORTS, BurstTraffic, Lost, Wires
+from buildbot_bench.programs import output_of
 
 _DEADLINE_S = 20.0  # for an answer of QEMU's, on a machine however busy
 
@@ -210,15 +211,8 @@ def _terminals(monitor: int, console: Path) -> list[str]:
     return [*arguments, "-chardev", f"pipe,id=console,path={both}", "-serial", "chardev:console"]
 
 
-_BUILD_ID = re.compile(r"^(?:build-id|kern\.build_id): ([0-9a-f]{8,64})\s*$", re.MULTILINE)
 _SHOWN = 120  # characters of a line
 _LAST_LINES = 5  # lines
-
-
-def build_id_in(console: str) -> str:
-    """The build ID that a kernel printed as it booted; empty if it did not."""
-    match = _BUILD_ID.search(console)
-    return match[1] if match else ""
 
 
 def last_lines(console: str) -> str:
@@ -276,3 +270,68 @@ def _ended(machine: VirtualMachine) -> str:
     if ending != "ended with status 0":
         return f"was no more: QEMU {ending} ({machine.complaint()[-300:]})"
     return f"reset the machine ({last_words(machine.console())})"
+
+
+KVM_DEVICE = Path("/dev/kvm")
+# It takes half a second, and several on a busy machine; a KVM that is emulated itself may take ten.
+_PROBE_S, _KVM_PROBE_S = 60.0, 5.0
+PROBE_WORD = b"booted\n\0"
+_CODE = bytes.fromhex(
+    "31c0 8ed8"  # xor ax, ax; mov ds, ax
+    "be167c"  # mov si, the word behind the code
+    "baf803"  # mov dx, the serial port
+    "ac 84c0 7403 ee ebf8"  # each byte of the word to the port
+    "fa f4 ebfc"  # cli; hlt, for ever
+)
+PROBE_READS_AT = 0x7C00 + _CODE.index(b"\xac")  # lodsb, which takes a byte of the word
+# A boot sector: 512 bytes and its magic.
+_SECTOR = (_CODE + PROBE_WORD).ljust(510, b"\0") + b"\x55\xaa"
+
+
+def boots(
+    program: str,
+    home: Path,
+    accelerator: str,
+    limit_s: float = _PROBE_S,
+    plugin: Plugin | None = None,
+) -> bool:
+    """Whether a boot sector says its word in time; InfraError when there is no QEMU."""
+    console, sector = home / "logs" / "probe.out", home / "boot" / "probe"
+    for path, content in ((console, b""), (sector, _SECTOR)):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    command = [str(qemu(program, home)), "-nodefaults", "-no-user-config", "-display", "none"]
+    command += ["-no-reboot", "-m", "16", "-accel", accelerator, "-serial", f"file:{console}"]
+    command += ["-drive", f"file={option_value(sector)},format=raw,if=ide"]
+    command += [] if plugin is None else loading(plugin)
+    child = ChildProcess(
+        command,
+        home / "logs" / "probe-qemu.out",
+        cpu=last_cpu(),
+        lifetime_s=2 * limit_s,
+        pass_fds=[] if plugin is None else [plugin.descriptor],
+    )
+    try:
+        return child.wait_until(lambda: PROBE_WORD[:-1] in console.read_bytes(), limit_s)
+    finally:
+        child.kill()
+
+
+def kvm_works(program: str, home: Path) -> bool:
+    """Whether guests run by KVM here, and do not hang or crawl where its device opens."""
+    return os.access(KVM_DEVICE, os.R_OK | os.W_OK) and boots(program, home, "kvm", _KVM_PROBE_S)
+
+
+_VERSION_S = 20.0  # for `qemu --version`, on a machine however busy
+_VERSION = re.compile(r"version (\d+)\.(\d+)")
+_OLDEST = (7, 2)  # the first with -netdev stream
+
+
+def qemu_version(program: str, home: Path) -> str:
+    """What QEMU calls itself."""
+    told = output_of([str(qemu(program, home)), "--version"], deadline_s=_VERSION_S)
+    name = told.partition("\n")[0].strip()
+    version = _VERSION.search(name)
+    if version and (int(version[1]), int(version[2])) < _OLDEST:
+        raise InfraError(f"{name} has no stream network", hint="install QEMU 7.2 or newer")
+    return name

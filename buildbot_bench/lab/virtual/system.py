@@ -1,23 +1,26 @@
-"""The systems that can be the DUT in a virtual machine, and the kinds of files that they boot."""
+"""The systems that can be the DUT in a virtual machine, the files and programs that boot them."""
 
+import os
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.lab.driver import CheckFinding
+from buildbot_bench.lab.drivers.child import compile_program, fingerprint
 from buildbot_bench.lab.files import copy_verified
-from buildbot_bench.lab.virtual.settings import MULTIBOOT
-from buildbot_bench.lab.virtual.wires import BurstTraffic
-from buildbot_bench.lab.virtual.workloads import workloads_of
+from buildbot_bench.lab.virtual.bursts import BurstTraffic
+from buildbot_bench.lab.virtual.settings import MULTIBOOT, workloads_of
 
 _ELF = b"\x7fELF"
 _AMD64_ELF = b"\x7fELF\x02\x01"  # 64 bits, little-endian
 _AMD64_PROGRAM = struct.pack("<HH", 2, 62)  # its type and machine
-ABI_AT, FREEBSD_ABI = 7, b"\x09"  # EI_OSABI and ELFOSABI_FREEBSD
+_ABI_AT, _FREEBSD_ABI = 7, b"\x09"  # EI_OSABI and ELFOSABI_FREEBSD
 _INTERPRETER = b"/red/herring"  # what FreeBSD's kernels name, so that nobody starts them
 _PVH_NOTE = b"Xen\0"
 _MULTIBOOT = struct.pack("<I", 0x1BADB002)  # the magic number of Multiboot 1
@@ -48,7 +51,7 @@ def kind_of(path: Path) -> FileKind:
         if not head.startswith(_ELF):
             return FileKind.OTHER
         amd64 = head.startswith(_AMD64_ELF) and head[16:20] == _AMD64_PROGRAM
-        if head[ABI_AT : ABI_AT + 1] == FREEBSD_ABI or _INTERPRETER in head:
+        if head[_ABI_AT : _ABI_AT + 1] == _FREEBSD_ABI or _INTERPRETER in head:
             return FileKind.FREEBSD if amd64 else FileKind.FOREIGN
         if _MULTIBOOT in head and not amd64:
             return FileKind.MULTIBOOT
@@ -157,3 +160,85 @@ class Multiboot:
     def suspects_testbed(self, image: BootImage) -> bool:
         """An ELF file with nothing in it by which QEMU could boot it is none for this testbed."""
         return kind_of(image.kernel) in (FileKind.AMD64, FileKind.ELF)
+
+
+_SHARED = "freestanding"
+# No library, nothing that one would have to bring: no stack protector, no unwinding, no FPU.
+_BARE = (
+    *("-std=gnu11", "-Os", "-Wall", "-Wextra", "-ffreestanding", "-fno-pie"),
+    *("-fno-stack-protector", "-fno-asynchronous-unwind-tables", "-mgeneral-regs-only"),
+    *("-nostdlib", "-static", "-Wl,--build-id=none", "-Wl,-z,noexecstack"),
+)
+_FLAGS: Mapping[str, Sequence[str]] = {
+    "loader": ("-m32", "-march=i686", *_BARE),  # as Multiboot enters it: 32 bits, no pages
+    "checker": (
+        *("-m64", "-mcmodel=kernel", "-mno-red-zone", "-Wl,-z,max-page-size=4096"),
+        *(*_BARE, "-Wl,--build-id=sha1"),
+    ),
+    "init": ("-m64", "-Wl,-z,max-page-size=4096", *_BARE),
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Programs:
+    """Where our own programs are that boot a FreeBSD: its loader and its init."""
+
+    loader: Path
+    init: Path
+
+    def init_of_freebsd(self) -> bytes:
+        """Return init with the header of FreeBSD's own programs, which GNU's ld does not write."""
+        content = self.init.read_bytes()
+        return content[:_ABI_AT] + _FREEBSD_ABI + content[_ABI_AT + 1 :]
+
+
+def programs(home: Path) -> Programs:
+    """Both programs; compiles them when sources or flags are new."""
+    return Programs(loader=_program("loader", home), init=_program("init", home))
+
+
+def checker(home: Path, *more: str) -> Path:
+    """The checking kernel, with more object files if asked; raises InfraError like `programs`."""
+    return _program("checker", home, *more)
+
+
+def _program(name: str, home: Path, *more: str) -> Path:
+    virtual, flags = resources.files("buildbot_bench.lab.virtual"), (*_FLAGS[name], *more)
+    sources = [file for part in (name, _SHARED) for file in _files(virtual / part)]
+    target = home / "tools" / f"{name}-{fingerprint(flags, sources)}" / name
+    if target.exists():
+        return target
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with resources.as_file(virtual) as root:
+        files = [
+            str(path)
+            for part in (name, _SHARED)
+            for kind in ("*.S", "*.c")
+            for path in sorted((root / part).glob(kind))
+        ]
+        script = ("-T", str(root / name / f"{name}.ld"))
+        compile_program(target, files, (*flags, *script))
+    return target
+
+
+def _files(part: Traversable) -> list[Traversable]:
+    return sorted((file for file in part.iterdir() if file.is_file()), key=lambda file: file.name)
+
+
+class Handed(NamedTuple):
+    """A file, its kind as loader/main.c has it, and the name by which the kernel calls it."""
+
+    path: Path
+    kind: str
+    name: str = ""
+
+
+def handing(loader: Path, files: Sequence[Handed], home: Path) -> list[str]:
+    """QEMU's arguments; the kernel comes first.
+
+    A space and a comma mean something in -initrd, and a testbed's home may have some: its files are
+    named from where QEMU runs, which is the home's directory of logs.
+    """
+    logs = home / "logs"
+    listed = (f"{os.path.relpath(file.path, logs)} {file.kind} {file.name}" for file in files)
+    return ["-kernel", str(loader), "-initrd", ",".join(listed)]

@@ -19,7 +19,7 @@ from buildbot_bench.core.elf import FUNCTION, NO_TYPE, NOTES, Section, sections,
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.core.profile.model import EXECUTED, Profile, Stack, path_in_git
 from buildbot_bench.lab.drivers.child import compile_program, fingerprint
-from buildbot_bench.lab.virtual.phases import Executed
+from buildbot_bench.lab.virtual.bursts import Executed
 
 # FreeBSD 13.1 executes some 4000 different instructions for a burst; each may be translated anew
 # whenever the clock cuts a block short. In bytes 12 each, of a file with holes.

@@ -13,21 +13,28 @@ from typing import Protocol
 from buildbot_bench.core.errors import BenchError, InfraError
 from buildbot_bench.lab.driver import Blast
 from buildbot_bench.lab.drivers.child import beside
-from buildbot_bench.lab.virtual.checkup import counts_instructions, qemu_version
-from buildbot_bench.lab.virtual.machine import Monitor, VirtualMachine
-from buildbot_bench.lab.virtual.phases import (
+from buildbot_bench.lab.virtual.bursts import (
     LONGEST,
+    PACKETS,
     ROUNDS,
     Burst,
     Executed,
+    Lost,
     are_enough,
     disagreement,
     find_period,
     usual,
 )
+from buildbot_bench.lab.virtual.machine import (
+    PROBE_READS_AT,
+    PROBE_WORD,
+    Monitor,
+    VirtualMachine,
+    boots,
+    qemu_version,
+)
 from buildbot_bench.lab.virtual.settings import INSTRUCTIONS, PPS
 from buildbot_bench.lab.virtual.trace import Plugin, compiled_plugin, read_trace
-from buildbot_bench.lab.virtual.wires import PACKETS, Lost
 
 # Its name since QEMU 8.1, and before.
 _ONE_BY_ONE = ("one-insn-per-tb on", "singlestep on")
@@ -140,7 +147,7 @@ class Tracing:
             return None, error.message
         plugin = Plugin(library, home / "logs")
         try:
-            if counts_instructions(program, home, plugin):
+            if _counts_instructions(program, home, plugin):
                 return library, ""
         finally:
             plugin.close()
@@ -254,3 +261,12 @@ def measure_pps(machine: VirtualMachine, bursts: int) -> Blast:
     quartiles_us = ", ".join(f"{1e6 * quartile:.1f}" for quartile in quartiles)
     log = f"{len(took_s)} bursts of {PACKETS} packets; quartiles of their time: {quartiles_us} us\n"
     return Blast(values={PPS: PACKETS / quartiles[0]}, log=log)
+
+
+def _counts_instructions(program: str, home: Path, plugin: Plugin) -> bool:
+    """Whether this QEMU loads the plugin, and counts by it the instructions of a boot sector."""
+    plugin.switch_on()
+    # The last byte, which says that it is the end, may not have been read yet.
+    return boots(program, home, "tcg", plugin=plugin) and (
+        len(PROBE_WORD) - 1 <= plugin.read()[PROBE_READS_AT] <= len(PROBE_WORD)
+    )

@@ -19,8 +19,8 @@ from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.json_model import shared
 from buildbot_bench.plugin.broker.ask import BuildTarget, ask_boots, ask_image, cancel_probes
 from buildbot_bench.plugin.db.ab_test_rows import AbTestImage, AbTestRow
+from buildbot_bench.plugin.db.columns import OPEN_PROBES, ImageState, ProbeReason
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow, SeriesName
-from buildbot_bench.plugin.db.states import OPEN_PROBES, ImageState, ProbeReason
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.farm.farm import for_each

@@ -14,6 +14,7 @@ from buildbot_bench.core.search import Step
 from buildbot_bench.core.search.information import is_worth_moving
 from buildbot_bench.plugin.broker.ask import cancel_probes
 from buildbot_bench.plugin.broker.breakages import KINDS
+from buildbot_bench.plugin.db.columns import JudgementState, MarkKind, SearchKind, SearchReason
 from buildbot_bench.plugin.db.finding_rows import (
     JudgementRow,
     NewIncidentSeries,
@@ -23,7 +24,6 @@ from buildbot_bench.plugin.db.finding_rows import (
     SearchRow,
 )
 from buildbot_bench.plugin.db.rows import ImageRow
-from buildbot_bench.plugin.db.states import JudgementState, MarkKind, SearchKind, SearchReason
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.farm import for_each
 from buildbot_bench.plugin.farm.series import least_loaded, series_at, testbed_of

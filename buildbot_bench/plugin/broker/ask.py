@@ -13,9 +13,9 @@ from buildbot_bench.core.revision import ABBREVIATION_LENGTH, Revision, reposito
 from buildbot_bench.core.search import PREBUILT, Measure
 from buildbot_bench.core.variant import Recipe
 from buildbot_bench.history import Fit
+from buildbot_bench.plugin.db.columns import OPEN_PROBES, UNBUILT, ImageState, Priority, ProbeReason
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest, ProbeRow, SeriesName
-from buildbot_bench.plugin.db.states import OPEN_PROBES, UNBUILT, ImageState, Priority, ProbeReason
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.series import branch_of_commit, is_watched, testbed_of
 from buildbot_bench.plugin.queries.evidence import SearchInputs, patched

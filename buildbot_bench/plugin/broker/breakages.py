@@ -19,10 +19,8 @@ from buildbot_bench.plugin.broker.ask import (
     cancel_probes,
     target_of,
 )
-from buildbot_bench.plugin.broker.workloads import revived
-from buildbot_bench.plugin.db.finding_rows import NewSearch, SearchRow
-from buildbot_bench.plugin.db.rows import ImageRow
-from buildbot_bench.plugin.db.states import (
+from buildbot_bench.plugin.broker.quarantine import revived
+from buildbot_bench.plugin.db.columns import (
     OPEN_PROBES,
     OPEN_SEARCHES,
     UNBUILT,
@@ -31,6 +29,8 @@ from buildbot_bench.plugin.db.states import (
     SearchKind,
     SearchReason,
 )
+from buildbot_bench.plugin.db.finding_rows import NewSearch, SearchRow
+from buildbot_bench.plugin.db.rows import ImageRow
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.farm.farm import for_each

@@ -8,10 +8,10 @@ from buildbot_bench.plugin.broker.ask import ask_image, built_for
 from buildbot_bench.plugin.broker.collect import request_has_ended
 from buildbot_bench.plugin.broker.issue import Issuer
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
+from buildbot_bench.plugin.db.columns import ImageState, Priority, ProfileState, SearchKind
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.probes import CaptureClaimRow, ClaimRow
 from buildbot_bench.plugin.db.rows import ProfileRow
-from buildbot_bench.plugin.db.states import ImageState, Priority, ProfileState, SearchKind
 from buildbot_bench.plugin.farm import Farm, profile_builder
 from buildbot_bench.plugin.farm.farm import for_each
 from buildbot_bench.plugin.farm.series import captures_removal_reason

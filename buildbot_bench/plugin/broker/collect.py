@@ -11,8 +11,8 @@ from buildbot_bench.core.json_model import shared
 from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.plugin.broker.ask import ask_probe
 from buildbot_bench.plugin.buildbot_fixes.orphaned_requests import release_if_orphaned
+from buildbot_bench.plugin.db.columns import ImageState
 from buildbot_bench.plugin.db.rows import AskedBoots, ImageRow, ProbeRequest, ProbeRow
-from buildbot_bench.plugin.db.states import ImageState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.farm import (
     MAX_ATTEMPTS,

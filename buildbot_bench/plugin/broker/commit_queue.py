@@ -1,91 +1,24 @@
-"""Requests for the boots of new commits, and by the schedules of bench.yml."""
+"""Requests for the boots of new commits, as far as gates let them through, newest first."""
 
 from collections.abc import Mapping, Sequence
-
-from twisted.logger import Logger
+from dataclasses import dataclass
 
 from buildbot_bench.api.states import ProbeState
 from buildbot_bench.core.evidence import comparable_samples
 from buildbot_bench.core.gate import Gate, Ruling, figures_of, first_let_through, rulings
 from buildbot_bench.core.model.learn import auto_iterations, learn
-from buildbot_bench.core.triggers import parse_cron
 from buildbot_bench.plugin.broker.ask import ask_boots, ask_image, target_of
 from buildbot_bench.plugin.broker.commit_watch import NoOpCommits
-from buildbot_bench.plugin.broker.news import Asked
+from buildbot_bench.plugin.db.columns import OPEN_PROBES, OPEN_SEARCHES, ProbeReason
 from buildbot_bench.plugin.db.probes import OF_COMMITS
 from buildbot_bench.plugin.db.rows import AskedRow, CommitRow, SeriesName
-from buildbot_bench.plugin.db.states import OPEN_PROBES, OPEN_SEARCHES, ProbeReason
+from buildbot_bench.plugin.db.schema import BranchRow
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.farm.series import Series, all_series, held_testbeds, watched_branches
 from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS
-from buildbot_bench.workflow.repositories import Schedule
 
 _SETTLED = frozenset({ProbeState.DONE, ProbeState.LOST})
-
-
-async def newest_let_through(
-    farm: Farm, branch: str, series: Series, waiting: Sequence[CommitRow]
-) -> CommitRow | None:
-    """The first of some commits, newest first, that the gates of a series do not hold back."""
-    if not waiting or not series.gates:
-        return next(iter(waiting), None)
-    measured, gates = await _before(farm, branch, series, waiting[0].position)
-    through = first_let_through((commit.position for commit in waiting), measured, gates)
-    return next((commit for commit in waiting if commit.position == through), None)
-
-
-async def said_of(
-    farm: Farm, branch: str, series: Series, waiting: Sequence[CommitRow]
-) -> list[tuple[CommitRow, dict[str, Ruling]]]:
-    """What each gate of a series, by its testbed, says of some commits, newest first."""
-    if not waiting:
-        return []
-    measured, gates = await _before(farm, branch, series, waiting[0].position)
-    ruled = rulings((commit.position for commit in waiting), measured, gates)
-    return [
-        (commit, dict(zip(series.gates, said, strict=True)))
-        for commit, (_, said) in zip(waiting, ruled, strict=True)
-    ]
-
-
-async def _before(
-    farm: Farm, branch: str, series: Series, newest: int
-) -> tuple[list[int], list[Gate]]:
-    """What is known behind the gates of a series and at each of them, up to a position."""
-    first = max(0, newest - WINDOW_COMMITS)
-    known = await _asked(farm, branch, series.name, first)
-    held = await held_testbeds(farm)
-    gates = [
-        await _gate(farm, branch, (testbed, series.workload), first, held=testbed in held)
-        for testbed in series.gates
-    ]
-    measured = [one.position for one in known if one.state in OPEN_PROBES or _ended_well(one)]
-    return measured, gates
-
-
-async def _gate(farm: Farm, branch: str, series: SeriesName, first: int, *, held: bool) -> Gate:
-    asked = await _asked(farm, branch, series, first)
-    last = max((one.position for one in asked), default=0)
-    samples = await farm.store.samples(series, (first, last), branch=branch)
-    well = {one.position for one in asked if _ended_well(one)}
-    return Gate(
-        settled={one.position for one in asked if one.state in _SETTLED},
-        figures=figures_of(samples, well),
-        least=farm.workflow.min_effect_on(series[0]),
-        quarantined=held,
-    )
-
-
-async def _asked(farm: Farm, branch: str, series: SeriesName, first: int) -> Sequence[AskedRow]:
-    """The newest request for each commit from a position on."""
-    rows = await farm.store.asked_commits(branch, series, first)
-    return tuple({row.position: row for row in rows}.values())
-
-
-def _ended_well(asked: AskedRow) -> bool:
-    """With a value, or as a no-op change."""
-    return asked.state == ProbeState.DONE and asked.failure_kind is None
 
 
 # What gave nothing stays as it is: asking again takes a key of its own.
@@ -100,7 +33,7 @@ class CommitQueue:
     def __init__(self, farm: Farm) -> None:
         self._farm = farm
         self._no_ops = NoOpCommits(farm)
-        self._asked = Asked(farm)
+        self._asked = _AskedFor(farm)
 
     async def advance(self) -> None:
         """Ask for the newest commit of each series that has none, else for an old one if idle."""
@@ -202,53 +135,174 @@ async def _auto(farm: Farm, series: Series, commit: CommitRow) -> int:
     return auto_iterations(await calculate(learn, comparable_samples(samples)))
 
 
-_LOG = Logger()
+async def newest_let_through(
+    farm: Farm, branch: str, series: Series, waiting: Sequence[CommitRow]
+) -> CommitRow | None:
+    """The first of some commits, newest first, that the gates of a series do not hold back."""
+    if not waiting or not series.gates:
+        return next(iter(waiting), None)
+    measured, gates = await _before(farm, branch, series, waiting[0].position)
+    through = first_let_through((commit.position for commit in waiting), measured, gates)
+    return next((commit for commit in waiting if commit.position == through), None)
 
 
-class Schedules:
-    """Asks for fresh boots of a branch's tip on each series, once for each time of `on.schedule`.
+async def said_of(
+    farm: Farm, branch: str, series: Series, waiting: Sequence[CommitRow]
+) -> list[tuple[CommitRow, dict[str, Ruling]]]:
+    """What each gate of a series, by its testbed, says of some commits, newest first."""
+    if not waiting:
+        return []
+    measured, gates = await _before(farm, branch, series, waiting[0].position)
+    ruled = rulings((commit.position for commit in waiting), measured, gates)
+    return [
+        (commit, dict(zip(series.gates, said, strict=True)))
+        for commit, (_, said) in zip(waiting, ruled, strict=True)
+    ]
 
-    A time that passed while no master ran is made up for once; those before the farm saw the
-    branch are not. What is due while the last time's boots still wait is not asked for.
+
+async def _before(
+    farm: Farm, branch: str, series: Series, newest: int
+) -> tuple[list[int], list[Gate]]:
+    """What is known behind the gates of a series and at each of them, up to a position."""
+    first = max(0, newest - WINDOW_COMMITS)
+    known = await _asked(farm, branch, series.name, first)
+    held = await held_testbeds(farm)
+    gates = [
+        await _gate(farm, branch, (testbed, series.workload), first, held=testbed in held)
+        for testbed in series.gates
+    ]
+    measured = [one.position for one in known if one.state in OPEN_PROBES or _ended_well(one)]
+    return measured, gates
+
+
+async def _gate(farm: Farm, branch: str, series: SeriesName, first: int, *, held: bool) -> Gate:
+    asked = await _asked(farm, branch, series, first)
+    last = max((one.position for one in asked), default=0)
+    samples = await farm.store.samples(series, (first, last), branch=branch)
+    well = {one.position for one in asked if _ended_well(one)}
+    return Gate(
+        settled={one.position for one in asked if one.state in _SETTLED},
+        figures=figures_of(samples, well),
+        least=farm.workflow.min_effect_on(series[0]),
+        quarantined=held,
+    )
+
+
+async def _asked(farm: Farm, branch: str, series: SeriesName, first: int) -> Sequence[AskedRow]:
+    """The newest request for each commit from a position on."""
+    rows = await farm.store.asked_commits(branch, series, first)
+    return tuple({row.position: row for row in rows}.values())
+
+
+def _ended_well(asked: AskedRow) -> bool:
+    """With a value, or as a no-op change."""
+    return asked.state == ProbeState.DONE and asked.failure_kind is None
+
+
+# Of two requests the later number may be in the table first: so many back, one is no surprise.
+_LATE_COMMITS = 100
+
+_Place = tuple[str, str, str]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Looked:
+    """Of a series on a branch: all commits at positions in (low, high] need no measuring.
+
+    That holds while `undone` are the numbers of the series' requests that are to be forgotten.
     """
+
+    low: int
+    high: int
+    undone: tuple[int, int]
+
+
+class _AskedFor:
+    """By branch and series how far commits were asked for, and between where nothing is left."""
 
     def __init__(self, farm: Farm) -> None:
         self._farm = farm
-        self._missing: set[str] = set()
+        self._branches: list[BranchRow] = []
+        self._tips: frozenset[tuple[str, str]] = frozenset()
+        self._forget()
 
-    async def advance(self) -> None:
-        """Ask for what is due by now."""
-        for schedule in self._farm.workflow.on.schedule:
-            if not schedule.factors:
-                await self._advance(schedule)
+    def _forget(self) -> None:
+        self._newest = 0
+        self._asked: dict[_Place, tuple[int, float]] = {}
+        self._looked: dict[_Place, _Looked] = {}
 
-    async def _advance(self, schedule: Schedule) -> None:
+    async def look(self, tips: Mapping[str, CommitRow], *, lost_before: float) -> None:
+        """Take in what was asked for, and given up, since the last look."""
         store = self._farm.store
-        branch = schedule.branch or self._farm.workflow.branches[0]
-        tip = (await store.newest_commits((branch,))).get(branch)
-        if tip is None:
-            self._complain(branch)
-            return
-        due_s = parse_cron(schedule.cron).last_due(self._farm.now())
-        first_seen_s = await store.first_arrival(branch)
-        if first_seen_s is None or due_s < first_seen_s:
-            return
-        waiting = {
-            probe.series
-            for probe in await store.open_probes()
-            if probe.reason is ProbeReason.SCHEDULE
-        }
-        for series in all_series(self._farm.workflow.bench_jobs):
-            if series.measures(branch) and series.name not in waiting:
-                await self._ask(tip, series, due_s)
+        branches = await store.branches()
+        if branches != self._branches or not await store.have_commits(self._tips):
+            self._forget()
+        self._branches = branches
+        self._tips = frozenset((row.branch, row.sha) for row in tips.values())
+        for row in await store.asked_since(self._newest - _LATE_COMMITS):
+            place = (row.branch, row.testbed, row.workload)
+            position, at_s = self._asked.get(place, (0, 0.0))
+            self._asked[place] = (max(position, row.position), max(at_s, row.at_s))
+            self._newest = max(self._newest, row.probe_id)
+        self._undone = await store.undone_commits(lost_before)
 
-    def _complain(self, branch: str) -> None:
-        if branch not in self._missing:
-            self._missing.add(branch)
-            _LOG.warn("bench: on.schedule: nothing was seen of {branch} yet", branch=branch)
+    def taken_back(self) -> None:
+        """Look at all commits anew: some of them are no longer presumed to be no-op changes."""
+        self._looked.clear()
 
-    async def _ask(self, tip: CommitRow, series: Series, due_s: float) -> None:
-        """Ask once for a time, no matter what the tip is by then."""
-        name = f"schedule:{tip.branch}:{series.testbed}:{series.workload}:{due_s:.0f}"
-        if await self._farm.store.probe_by_key(name) is None:
-            await ask_commit(self._farm, tip, series, reason=ProbeReason.SCHEDULE, name=name)
+    def position(self, branch: str, series: Series) -> int:
+        """That of the newest of a branch's own commits that was ever asked for as such, or 0."""
+        return self._asked.get(_place_of(branch, series), (0, 0.0))[0]
+
+    def at_s(self, branch: str, series: Series) -> float:
+        """When one of a branch's own commits was last asked for on its own account, or 0."""
+        return self._asked.get(_place_of(branch, series), (0, 0.0))[1]
+
+    async def newest_unmeasured(
+        self, branch: str, series: Series, last: int, *, lost_before: float, old: bool
+    ) -> CommitRow | None:
+        """The newest commit up to a position that a series lacks; `old` ones only where wanted.
+
+        Old are those behind the newest that was asked for.
+        """
+        known = self._known(branch, series)
+        high = last if known is None else known.high
+        low = last if known is None else known.low
+        if high < last:
+            found = await self._unmeasured(branch, series, (high + 1, last), lost_before)
+            if found is not None:
+                return found
+        if not low or not (old or low > self.position(branch, series)):
+            self._keep(branch, series, low, last)
+            return None
+        found = await self._unmeasured(branch, series, (0, low), lost_before)
+        self._keep(branch, series, found.position if found else 0, last)
+        return found
+
+    async def _unmeasured(
+        self, branch: str, series: Series, span: tuple[int, int], lost_before: float
+    ) -> CommitRow | None:
+        found = await self._farm.store.unmeasured(
+            branch,
+            series.name,
+            span[0],
+            last_position=span[1],
+            lost_before=lost_before,
+            limit=1,
+        )
+        return next(iter(found), None)
+
+    def _known(self, branch: str, series: Series) -> _Looked | None:
+        known = self._looked.get(_place_of(branch, series))
+        return known if known and known.undone == self._undone_of(series) else None
+
+    def _keep(self, branch: str, series: Series, low: int, high: int) -> None:
+        undone = self._undone_of(series)
+        self._looked[_place_of(branch, series)] = _Looked(low=low, high=high, undone=undone)
+
+    def _undone_of(self, series: Series) -> tuple[int, int]:
+        return self._undone.get(series.name, (0, 0))
+
+
+def _place_of(branch: str, series: Series) -> _Place:
+    return branch, series.testbed, series.workload

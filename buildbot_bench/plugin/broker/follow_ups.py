@@ -6,9 +6,19 @@ from twisted.logger import Logger
 
 from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.json_model import shared
+from buildbot_bench.core.judge.model import Alarm, JudgePolicy, Suspicion, Unfit, Verdict
 from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.plugin.broker.alarms import search_of
 from buildbot_bench.plugin.broker.ask import ask_boots, ask_image, built_for, cancel_probes
+from buildbot_bench.plugin.db.columns import (
+    ALARMS,
+    OPEN_PROBES,
+    OPEN_SEARCHES,
+    JudgementState,
+    MarkKind,
+    ProbeReason,
+    SearchReason,
+)
 from buildbot_bench.plugin.db.finding_rows import (
     JudgementRow,
     MarkRow,
@@ -19,15 +29,6 @@ from buildbot_bench.plugin.db.finding_rows import (
     VerdictGrounds,
 )
 from buildbot_bench.plugin.db.rows import ImageRow
-from buildbot_bench.plugin.db.states import (
-    ALARMS,
-    OPEN_PROBES,
-    OPEN_SEARCHES,
-    JudgementState,
-    MarkKind,
-    ProbeReason,
-    SearchReason,
-)
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.farm import for_each
 from buildbot_bench.plugin.farm.series import (
@@ -299,3 +300,30 @@ class Improvements:
         for state in OPEN_PROBES:
             wanted |= {probe.testbed for probe in await farm.store.probes(state=state)}
         return all(testbed_of(farm, name).worker != worker for name in wanted if name)
+
+
+# The judge's own rounds are fewer; more of them means that the lab does not answer.
+MAX_ROUNDS = 12
+
+
+def bounded(farm: Farm, verdict: Verdict, row: JudgementRow, policy: JudgePolicy) -> Verdict:
+    """The verdict, but for a suspicion that no boots will settle: that is unfit."""
+    if not isinstance(verdict, Suspicion):
+        return verdict
+    why = removal_reason(farm, row.testbed, row.workload, row.repository)
+    if not why and row.rounds >= MAX_ROUNDS:
+        boots = f"{policy.item.iteration}s"
+        why = f"{row.rounds} rounds of fresh {boots} did not confirm or refute it"
+    return Unfit(comparison=verdict.comparison, reason=why) if why else verdict
+
+
+async def searched(
+    farm: Farm, alarm: Alarm, row: JudgementRow, unit: str
+) -> tuple[Verdict, JudgementRow]:
+    """Have a regression searched, where its series is still measured."""
+    if alarm.direction != "regression":
+        return alarm, row
+    if why := removal_reason(farm, row.testbed, row.workload, row.repository):
+        return replace(alarm, reason=f"{alarm.reason}; not searched: {why}"), row
+    linked = await search_for(farm, row, anchor=alarm.anchor, claimed=alarm.effect, unit=unit)
+    return alarm, linked or row

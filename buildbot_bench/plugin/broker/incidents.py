@@ -17,6 +17,7 @@ from buildbot_bench.core.search import Evidence, SearchPolicy, Step
 from buildbot_bench.plugin.broker import ask
 from buildbot_bench.plugin.broker.alarms import search_of, worst_step
 from buildbot_bench.plugin.broker.collect import why_fruitless
+from buildbot_bench.plugin.db.columns import OPEN_PROBES, ProbeReason, SearchReason
 from buildbot_bench.plugin.db.finding_rows import (
     IncidentSeriesRow,
     NewIncidentSeries,
@@ -24,7 +25,6 @@ from buildbot_bench.plugin.db.finding_rows import (
     SearchRow,
 )
 from buildbot_bench.plugin.db.rows import ProbeRow
-from buildbot_bench.plugin.db.states import OPEN_PROBES, ProbeReason, SearchReason
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.farm.farm import for_each

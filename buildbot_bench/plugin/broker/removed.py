@@ -14,9 +14,7 @@ from buildbot_bench.plugin.broker.ask import call_off, cancel_probes
 from buildbot_bench.plugin.broker.collect import has_begun
 from buildbot_bench.plugin.broker.quarantine import end_quarantine
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
-from buildbot_bench.plugin.db.finding_rows import JudgementRow, QuarantineRow, SearchRow
-from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow, ProfileRow
-from buildbot_bench.plugin.db.states import (
+from buildbot_bench.plugin.db.columns import (
     OPEN_PROFILES,
     UNBUILT,
     ImageState,
@@ -25,6 +23,8 @@ from buildbot_bench.plugin.db.states import (
     ProfileState,
     SearchKind,
 )
+from buildbot_bench.plugin.db.finding_rows import JudgementRow, QuarantineRow, SearchRow
+from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow, ProfileRow
 from buildbot_bench.plugin.farm import SERVICE_NAME, Farm
 from buildbot_bench.plugin.farm.farm import for_each
 from buildbot_bench.plugin.farm.histories import require_same_first

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from buildbot_bench.core.retention import RetentionPolicy, Stored, expired
 from buildbot_bench.core.revision import repository_of
+from buildbot_bench.plugin.db.columns import OPEN_SEARCHES
 from buildbot_bench.plugin.db.finding_rows import SearchRow
-from buildbot_bench.plugin.db.states import OPEN_SEARCHES
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.series import known_branches
 from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS

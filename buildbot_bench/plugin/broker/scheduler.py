@@ -1,4 +1,4 @@
-"""The broker's cycle: the events and timers that start it, and its steps in order."""
+"""The broker's cycle: events and timers that start it, its steps in order, boots at set times."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from time import perf_counter
@@ -12,28 +12,31 @@ from twisted.internet.task import LoopingCall
 from twisted.logger import Logger
 
 from buildbot_bench.core.errors import StoppedError
+from buildbot_bench.core.triggers import parse_cron
 from buildbot_bench.plugin.broker.ab_tests import AbTests
 from buildbot_bench.plugin.broker.alarms import Recoveries
 from buildbot_bench.plugin.broker.breakages import Breakages
 from buildbot_bench.plugin.broker.captures import CaptureRequests
 from buildbot_bench.plugin.broker.collect import Collector
-from buildbot_bench.plugin.broker.commit_queue import CommitQueue, Schedules
+from buildbot_bench.plugin.broker.commit_queue import CommitQueue, ask_commit
 from buildbot_bench.plugin.broker.commit_watch import CommitWatch
 from buildbot_bench.plugin.broker.follow_ups import Improvements, Remeasuring
 from buildbot_bench.plugin.broker.incidents import Incidents
-from buildbot_bench.plugin.broker.issue import Issuer
+from buildbot_bench.plugin.broker.issue import FetchesPrebuilt, Issuer
 from buildbot_bench.plugin.broker.judging import Judging
-from buildbot_bench.plugin.broker.prebuilt import FetchesPrebuilt
-from buildbot_bench.plugin.broker.quarantine import ControlImages
+from buildbot_bench.plugin.broker.quarantine import ControlImages, Workloads
 from buildbot_bench.plugin.broker.removed import RemovedTestbeds, Superseded, UnapprovedPatches
 from buildbot_bench.plugin.broker.retention import Retention, Statistics
 from buildbot_bench.plugin.broker.searching import Forecasts, Searching, Stating
-from buildbot_bench.plugin.broker.workloads import Workloads
+from buildbot_bench.plugin.db.columns import ProbeReason
 from buildbot_bench.plugin.db.leases import LeaseLostError
+from buildbot_bench.plugin.db.rows import CommitRow
 from buildbot_bench.plugin.farm import Farm, farm_of
+from buildbot_bench.plugin.farm.series import Series, all_series
 from buildbot_bench.plugin.masters import Membership, membership_of
 from buildbot_bench.plugin.outbox.mail_outbox import MailOutbox
 from buildbot_bench.plugin.outbox.notice_outbox import NoticeOutbox
+from buildbot_bench.workflow.repositories import Schedule
 
 _LOG = Logger()
 
@@ -259,3 +262,52 @@ class BenchBroker(ReconfigurableBaseScheduler):
         self._wanted = False
         if self._appointed:
             await self._cycle.run()
+
+
+class Schedules:
+    """Asks for fresh boots of a branch's tip on each series, once for each time of `on.schedule`.
+
+    A time that passed while no master ran is made up for once; those before the farm saw the
+    branch are not. What is due while the last time's boots still wait is not asked for.
+    """
+
+    def __init__(self, farm: Farm) -> None:
+        self._farm = farm
+        self._missing: set[str] = set()
+
+    async def advance(self) -> None:
+        """Ask for what is due by now."""
+        for schedule in self._farm.workflow.on.schedule:
+            if not schedule.factors:
+                await self._advance(schedule)
+
+    async def _advance(self, schedule: Schedule) -> None:
+        store = self._farm.store
+        branch = schedule.branch or self._farm.workflow.branches[0]
+        tip = (await store.newest_commits((branch,))).get(branch)
+        if tip is None:
+            self._complain(branch)
+            return
+        due_s = parse_cron(schedule.cron).last_due(self._farm.now())
+        first_seen_s = await store.first_arrival(branch)
+        if first_seen_s is None or due_s < first_seen_s:
+            return
+        waiting = {
+            probe.series
+            for probe in await store.open_probes()
+            if probe.reason is ProbeReason.SCHEDULE
+        }
+        for series in all_series(self._farm.workflow.bench_jobs):
+            if series.measures(branch) and series.name not in waiting:
+                await self._ask(tip, series, due_s)
+
+    def _complain(self, branch: str) -> None:
+        if branch not in self._missing:
+            self._missing.add(branch)
+            _LOG.warn("bench: on.schedule: nothing was seen of {branch} yet", branch=branch)
+
+    async def _ask(self, tip: CommitRow, series: Series, due_s: float) -> None:
+        """Ask once for a time, no matter what the tip is by then."""
+        name = f"schedule:{tip.branch}:{series.testbed}:{series.workload}:{due_s:.0f}"
+        if await self._farm.store.probe_by_key(name) is None:
+            await ask_commit(self._farm, tip, series, reason=ProbeReason.SCHEDULE, name=name)

@@ -1,5 +1,7 @@
 """The next probe of each running search, or its answer, as `plan` gives it."""
 
+from collections import defaultdict
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
 from buildbot_bench.api.states import SearchState
@@ -17,30 +19,26 @@ from buildbot_bench.plugin.broker.ask import (
 )
 from buildbot_bench.plugin.broker.collect import why_fruitless
 from buildbot_bench.plugin.broker.incidents import ask_second_opinion
-from buildbot_bench.plugin.broker.news import News
-from buildbot_bench.plugin.db.finding_rows import Answers, SearchRow
-from buildbot_bench.plugin.db.rows import ProbeRow
-from buildbot_bench.plugin.db.states import (
+from buildbot_bench.plugin.db.columns import (
     OPEN_PROBES,
     OPEN_SEARCHES,
+    UNBUILT,
     Priority,
     SearchKind,
     SearchReason,
 )
+from buildbot_bench.plugin.db.finding_rows import Answers, SearchRow
+from buildbot_bench.plugin.db.rows import ProbeRow
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate, known
 from buildbot_bench.plugin.farm.farm import for_each
 from buildbot_bench.plugin.farm.series import held_testbeds, testbed_of
 from buildbot_bench.plugin.queries.breakages import troubles_of_workloads
-from buildbot_bench.plugin.queries.evidence import (
-    SearchInputs,
-    gather_innermost,
-    span_of,
-    spans_of,
-)
+from buildbot_bench.plugin.queries.evidence import SearchInputs, gather_innermost, span_of, spans_of
 from buildbot_bench.plugin.queries.incidents import is_of_improvement
 from buildbot_bench.plugin.queries.reports import stated_of
 from buildbot_bench.plugin.queries.waits import expected_if_known, gather_first
+from buildbot_bench.workflow.model import Workflow
 
 MOST = 5
 """So many a cycle looks at: those of earlier releases, which may be hundreds, hold up no boots."""
@@ -71,7 +69,7 @@ class Searching:
         self._farm = farm
         self._capacity = Capacity(farm=farm)
         self._boots = Boots(farm=farm, capacity=self._capacity)
-        self._news = News(farm)
+        self._news = _News(farm)
 
     async def advance(self) -> None:
         """Look at each search that has not ended."""
@@ -252,3 +250,61 @@ class Forecasts:
         found = expected_if_known(search, self._first[search.id], then=self._farm.wake)
         if found is not None:
             await self._farm.store.change(search, forecast=found)
+
+
+# Of two iterations the later number may be in the table first: so many back, one is no surprise.
+_LATE_ROWS = 1000
+
+
+class _News:
+    """Of each search that waits what was so when it was looked at last."""
+
+    def __init__(self, farm: Farm) -> None:
+        self._farm = farm
+        self._workflow: Workflow | None = None
+        self._iterations: dict[tuple[str, str], int] = {}
+        self._now: dict[int, Hashable] = {}
+        self._seen: dict[int, Hashable] = {}
+
+    async def look(self, searches: Sequence[SearchRow]) -> None:
+        """Read the state of all searches."""
+        store = self._farm.store
+        if self._workflow is not self._farm.workflow:
+            self._workflow, self._seen = self._farm.workflow, {}
+        newest = max(self._iterations.values(), default=0)
+        self._iterations |= await store.newest_iterations(newest - _LATE_ROWS)
+        probes = await store.open_probes()
+        unbuilt = [image.id for state in UNBUILT for image in await store.images(state=state)]
+        images = await store.versions_of_ranges()
+        lasting = tuple(await store.quarantines(open_only=True))
+        by_worker = self._by_worker(probes)
+        waiting = {probe.search_id for probe in probes}
+        self._now = {
+            search.id: (
+                search.version,
+                images.get(search.id),
+                self._iterations.get(search.series),
+                by_worker.get(testbed_of(self._farm, search.testbed).worker),
+                len(unbuilt) < len(self._farm.workflow.build_job_of(search.repository).runs_on),
+                lasting,
+            )
+            for search in searches
+            if search.id in waiting
+        }
+        self._seen = {number: seen for number, seen in self._seen.items() if number in self._now}
+
+    def is_there(self, search: SearchRow) -> bool:
+        """Whether to look at a search; at one that waits for nothing, always."""
+        return search.id not in self._now or self._seen.get(search.id) != self._now[search.id]
+
+    def was_looked_at(self, search: SearchRow) -> None:
+        """Let what was read be no news any more; what was asked for since is."""
+        if search.id in self._now:
+            self._seen[search.id] = self._now[search.id]
+
+    def _by_worker(self, probes: Sequence[ProbeRow]) -> dict[str, frozenset[tuple[int, int]]]:
+        """By worker its open probes, with their versions."""
+        found: dict[str, set[tuple[int, int]]] = defaultdict(set)
+        for probe in probes:
+            found[testbed_of(self._farm, probe.testbed).worker].add((probe.id, probe.version))
+        return {worker: frozenset(those) for worker, those in found.items()}

@@ -16,8 +16,9 @@ from buildbot_bench.plugin.db.ab_test_rows import (
     AbTestVariant,
     NewAbTest,
 )
+from buildbot_bench.plugin.db.columns import ImageState, ProbeReason
+from buildbot_bench.plugin.db.images import in_doubt
 from buildbot_bench.plugin.db.outbox import has_no_mail
-from buildbot_bench.plugin.db.quarantines import in_doubt
 from buildbot_bench.plugin.db.rows import ImageRow, IterationRow, PatchRow
 from buildbot_bench.plugin.db.schema import (
     AB_TEST,
@@ -38,7 +39,6 @@ from buildbot_bench.plugin.db.sql import (
     swapped,
     values_of,
 )
-from buildbot_bench.plugin.db.states import ImageState, ProbeReason
 
 
 def add_patch(

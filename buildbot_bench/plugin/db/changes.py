@@ -9,10 +9,11 @@ import sqlalchemy as sa
 from buildbot_bench.api.states import AbTestState, ProbeState, SearchState
 from buildbot_bench.core.revision import repository_of
 from buildbot_bench.core.wire import FailureKind
-from buildbot_bench.plugin.db.commits import newest_commit
+from buildbot_bench.plugin.db.columns import ImageState, JudgementState
+from buildbot_bench.plugin.db.commits import commits_on, line_of, newest_commit
 from buildbot_bench.plugin.db.images import in_span
 from buildbot_bench.plugin.db.probes import OF_COMMITS
-from buildbot_bench.plugin.db.rows import CommitRow, ImageRow, SeriesName
+from buildbot_bench.plugin.db.rows import AskedRow, CommitRow, ImageRow, SeriesName
 from buildbot_bench.plugin.db.schema import (
     AB_TEST,
     AB_TEST_IMAGE,
@@ -25,8 +26,7 @@ from buildbot_bench.plugin.db.schema import (
     SEARCH,
     UNDONE,
 )
-from buildbot_bench.plugin.db.sql import MOST, fetch_all, since_row
-from buildbot_bench.plugin.db.states import ImageState, JudgementState
+from buildbot_bench.plugin.db.sql import MOST, fetch_all, of_series, since_row
 
 
 class AskedUpTo(NamedTuple):
@@ -212,3 +212,22 @@ def version_of_findings(conn: sa.Connection) -> tuple[tuple[int, int], ...]:
         )
         for of, which in tables
     )
+
+
+def asked_commits(
+    conn: sa.Connection, branch: str, series: SeriesName, first_position: int
+) -> list[AskedRow]:
+    """The requests for commits of a branch from a position on, oldest request first."""
+    query = (
+        sa.select(COMMIT.c.position, PROBE.c.state, PROBE.c.failure_kind)
+        .join(IMAGE, IMAGE.c.variant == COMMIT.c.sha)
+        .join(PROBE, PROBE.c.image_id == IMAGE.c.id)
+        .where(
+            commits_on(line_of(conn, branch)),
+            COMMIT.c.position >= first_position,
+            IMAGE.c.repository == repository_of(branch),
+            *of_series(PROBE, series),
+            PROBE.c.reason.in_(OF_COMMITS),
+        )
+    )
+    return fetch_all(conn, query.order_by(PROBE.c.id), AskedRow)

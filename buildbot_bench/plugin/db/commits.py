@@ -1,16 +1,27 @@
-"""Queries on the commits of each branch."""
+"""Queries on the commits of each branch, on its line, and on the trunk that it parts from.
+
+The line of a branch is its own commits and, up to where it parts from its trunk, the trunk's line:
+commits that branches share are stored, measured and judged once.
+"""
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 
 import sqlalchemy as sa
 
 from buildbot_bench.api.states import ProbeState
 from buildbot_bench.core.revision import repository_of
-from buildbot_bench.plugin.db.branches import commits_on, line_of, note_branch
 from buildbot_bench.plugin.db.probes import OF_COMMITS
-from buildbot_bench.plugin.db.rows import AskedRow, CommitRow, NewCommit, SeriesName
-from buildbot_bench.plugin.db.schema import COMMIT, DROPPED_COMMIT, IMAGE, PROBE
+from buildbot_bench.plugin.db.rows import CommitRow, NewCommit, SeriesName
+from buildbot_bench.plugin.db.schema import (
+    BRANCH,
+    COMMIT,
+    DROPPED_COMMIT,
+    IMAGE,
+    JUDGEMENT,
+    PROBE,
+    BranchRow,
+)
 from buildbot_bench.plugin.db.sql import (
     MOST,
     Lock,
@@ -18,6 +29,7 @@ from buildbot_bench.plugin.db.sql import (
     fetch_all,
     insert_unless_known,
     of_series,
+    rows_by,
     serialise,
 )
 
@@ -33,7 +45,10 @@ def add_commits(conn: sa.Connection, branch: str, rows: Sequence[NewCommit]) -> 
         return 0
     serialise(conn, Lock.COMMITS)
     note_branch(conn, branch)
-    known = _shas_from(conn, branch, min(row.position for row in rows))
+    first = min(row.position for row in rows)
+    of_branch = (COMMIT.c.branch == branch, COMMIT.c.position >= first)
+    there = conn.execute(sa.select(COMMIT.c.position, COMMIT.c.sha).where(*of_branch))
+    known = {row.position: row.sha for row in there}
     rewritten = [row.position for row in rows if known.get(row.position, row.sha) != row.sha]
     if rewritten:
         fork = min(rewritten)
@@ -76,13 +91,6 @@ def _take_back(conn: sa.Connection, branch: str, shas: Sequence[str]) -> None:
     dropped = set(conn.execute(sa.select(DROPPED_COMMIT.c.sha).where(of_branch)).scalars())
     for sha in dropped.intersection(shas):
         conn.execute(sa.delete(DROPPED_COMMIT).where(of_branch, DROPPED_COMMIT.c.sha == sha))
-
-
-def _shas_from(conn: sa.Connection, branch: str, first_position: int) -> dict[int, str]:
-    query = sa.select(COMMIT.c.position, COMMIT.c.sha).where(
-        COMMIT.c.branch == branch, COMMIT.c.position >= first_position
-    )
-    return {row.position: row.sha for row in conn.execute(query)}
 
 
 def newest_commit(conn: sa.Connection, branch: str) -> CommitRow | None:
@@ -176,25 +184,157 @@ def unmeasured(
     return fetch_all(conn, query, CommitRow)
 
 
-def asked_commits(
-    conn: sa.Connection, branch: str, series: SeriesName, first_position: int
-) -> list[AskedRow]:
-    """The requests for commits of a branch from a position on, oldest request first."""
-    query = (
-        sa.select(COMMIT.c.position, PROBE.c.state, PROBE.c.failure_kind)
-        .join(IMAGE, IMAGE.c.variant == COMMIT.c.sha)
-        .join(PROBE, PROBE.c.image_id == IMAGE.c.id)
-        .where(
-            commits_on(line_of(conn, branch)),
-            COMMIT.c.position >= first_position,
-            IMAGE.c.repository == repository_of(branch),
-            *of_series(PROBE, series),
-            PROBE.c.reason.in_(OF_COMMITS),
-        )
-    )
-    return fetch_all(conn, query.order_by(PROBE.c.id), AskedRow)
-
-
 def _own(conn: sa.Connection, branch: str) -> sa.ColumnElement[bool]:
     """The condition for what a branch has since it parted from its trunk."""
     return commits_on(line_of(conn, branch)[:1])
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Segment:
+    """A stretch of a line: the commits of a branch at positions in (after, last]; None: no end."""
+
+    branch: str
+    after: int = 0
+    last: int | None = None
+
+    def holds(self, position: sa.ColumnElement[int]) -> list[sa.ColumnElement[bool]]:
+        """The conditions for a position; none for all of a branch that parts from no other."""
+        first = [position > self.after] if self.after else []
+        return first if self.last is None else [*first, position <= self.last]
+
+
+# All branches that were ever watched, in the order in which they came.
+branches = rows_by(BranchRow)
+
+
+def keep_branch(conn: sa.Connection, name: str, *, trunk: str | None, fork_position: int) -> None:
+    """Say where a branch parts from its trunk; without one, that it is on a line of its own."""
+    serialise(conn, Lock.COMMITS)
+    values = {"trunk": trunk, "fork_position": fork_position}
+    if not insert_unless_known(conn, BRANCH, {"name": name, **values}):
+        conn.execute(sa.update(BRANCH).where(BRANCH.c.name == name).values(**values))
+
+
+def note_branch(conn: sa.Connection, name: str) -> None:
+    """Have a row of a branch; a known one stays as it is."""
+    insert_unless_known(conn, BRANCH, {"name": name, "trunk": None, "fork_position": 0})
+
+
+def line_of(conn: sa.Connection, branch: str) -> tuple[Segment, ...]:
+    """The stretches that make up a branch's history, its own first."""
+    query = sa.select(BRANCH.c.name, BRANCH.c.trunk, BRANCH.c.fork_position)
+    known = {
+        name: (trunk, fork)
+        for name, trunk, fork in conn.execute(query.where(BRANCH.c.trunk.is_not(None)))
+    }
+    found: list[Segment] = []
+    name: str | None = branch
+    last: int | None = None
+    while name is not None and all(segment.branch != name for segment in found):
+        trunk, fork = known.get(name, (None, 0))
+        found.append(
+            Segment(branch=name, after=fork if last is None else min(fork, last), last=last)
+        )
+        name, last = trunk, fork if last is None else min(fork, last)
+    return tuple(found)
+
+
+def is_on(line: Sequence[Segment], branch: str, position: int) -> bool:
+    """Whether a line has the commit that a branch's line has at a position: they share it."""
+    own = next((one for one in line if one.branch == branch), None)
+    return own is not None and (own.last is None or position <= own.last)
+
+
+def commits_on(line: Sequence[Segment]) -> sa.ColumnElement[bool]:
+    """The condition for the commits of a line."""
+    return sa.or_(
+        *(sa.and_(COMMIT.c.branch == one.branch, *one.holds(COMMIT.c.position)) for one in line)
+    )
+
+
+def arrived_on(line: Sequence[Segment]) -> sa.ColumnElement[bool]:
+    """The condition for the images of commits that came to a line."""
+    return sa.and_(
+        IMAGE.c.repository == repository_of_line(line),
+        sa.or_(*(_came(one, IMAGE.c.sha, IMAGE.c.position) for one in line)),
+    )
+
+
+def images_of_history(line: Sequence[Segment]) -> sa.ColumnElement[bool]:
+    """The plain images that are a line's history: of no variant, of no commit that was displaced.
+
+    Commits from before the farm was set up are in no row of bench_commit; they count.
+    """
+    return sa.and_(
+        IMAGE.c.variant == IMAGE.c.sha,
+        IMAGE.c.repository == repository_of_line(line),
+        sa.or_(*map(_of_segment, line)),
+    )
+
+
+def repository_of_line(line: Sequence[Segment]) -> str:
+    """The repository of a line: no branch parts from one of another repository."""
+    return repository_of(line[0].branch)
+
+
+def _of_segment(one: Segment) -> sa.ColumnElement[bool]:
+    displaced = sa.select(COMMIT.c.id).where(
+        COMMIT.c.branch == one.branch,
+        COMMIT.c.position == IMAGE.c.position,
+        COMMIT.c.sha != IMAGE.c.sha,
+    )
+    is_its = (IMAGE.c.branch == one.branch, IMAGE.c.branch.is_(None))
+    came = _came(one, IMAGE.c.sha, IMAGE.c.position)
+    return sa.and_(
+        *one.holds(IMAGE.c.position),
+        sa.or_(*is_its, came),
+        ~displaced.exists(),
+        ~_dropped(one, IMAGE.c.sha),
+    )
+
+
+def _dropped(one: Segment, sha: sa.ColumnElement[str]) -> sa.ColumnElement[bool]:
+    """Whether a branch had a commit before it was moved back or replaced, and has it no more."""
+    return (
+        sa.select(DROPPED_COMMIT.c.id)
+        .where(DROPPED_COMMIT.c.branch == one.branch, DROPPED_COMMIT.c.sha == sha)
+        .exists()
+    )
+
+
+def judgements_of(line: Sequence[Segment]) -> sa.ColumnElement[bool]:
+    """The condition for what was judged on a line; what an earlier release judged is of each."""
+    of_line = sa.or_(
+        JUDGEMENT.c.branch.is_(None),
+        *(
+            sa.and_(
+                JUDGEMENT.c.branch == one.branch,
+                *one.holds(JUDGEMENT.c.new_position),
+                ~_dropped(one, JUDGEMENT.c.new_sha),
+            )
+            for one in line
+        ),
+        *(_came(one, JUDGEMENT.c.new_sha, JUDGEMENT.c.new_position) for one in line[1:]),
+    )
+    return sa.and_(JUDGEMENT.c.repository == repository_of_line(line), of_line)
+
+
+def _came(
+    one: Segment, sha: sa.ColumnElement[str], position: sa.ColumnElement[int]
+) -> sa.ColumnElement[bool]:
+    row = sa.select(COMMIT.c.id).where(
+        COMMIT.c.branch == one.branch, COMMIT.c.position == position, COMMIT.c.sha == sha
+    )
+    return sa.and_(*one.holds(position), row.exists())
+
+
+def branch_of(conn: sa.Connection, sha: str, repository: str) -> str | None:
+    """The branch of a repository to which a commit came, of several the one watched first."""
+    query = (
+        sa.select(COMMIT.c.branch)
+        .outerjoin(BRANCH, BRANCH.c.name == COMMIT.c.branch)
+        .where(COMMIT.c.sha == sha)
+        .order_by(BRANCH.c.id, COMMIT.c.id)
+    )
+    came = conn.execute(query).scalars()
+    return next((branch for branch in came if repository_of(branch) == repository), None)

@@ -15,17 +15,15 @@ from buildbot_bench.plugin.db.columns import (
     Digest,
     Flag,
     JudgementId,
-    ProbeId,
-    SearchId,
-    Sha,
-    Word,
-)
-from buildbot_bench.plugin.db.states import (
     JudgementState,
     MarkKind,
+    ProbeId,
     ReportState,
+    SearchId,
     SearchKind,
     SearchReason,
+    Sha,
+    Word,
 )
 
 

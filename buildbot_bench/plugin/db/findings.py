@@ -9,7 +9,15 @@ from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.incident.confirmation import Standing
 from buildbot_bench.core.revision import repository_of
 from buildbot_bench.core.variant import PREBUILT
-from buildbot_bench.plugin.db.branches import judgements_of, line_of
+from buildbot_bench.plugin.db.columns import (
+    ALARMS,
+    FRUITFUL_SEARCHES,
+    ImageState,
+    JudgementState,
+    SearchKind,
+    SearchReason,
+)
+from buildbot_bench.plugin.db.commits import judgements_of, line_of
 from buildbot_bench.plugin.db.finding_rows import (
     IncidentSeriesRow,
     JudgementRow,
@@ -28,14 +36,6 @@ from buildbot_bench.plugin.db.sql import (
     of_series,
     rows_by,
     values_of,
-)
-from buildbot_bench.plugin.db.states import (
-    ALARMS,
-    FRUITFUL_SEARCHES,
-    ImageState,
-    JudgementState,
-    SearchKind,
-    SearchReason,
 )
 
 _OF_COMMIT = ("testbed", "workload", "new_sha", "old_sha")

@@ -8,9 +8,9 @@ import sqlalchemy as sa
 from buildbot_bench.api.states import ProbeState
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.core.legible import quoted
+from buildbot_bench.plugin.db.columns import ImageState, ProfileState
 from buildbot_bench.plugin.db.schema import IMAGE, LEASE, PROBE, PROFILE, LeaseRow
 from buildbot_bench.plugin.db.sql import fetch, fetch_all, insert_unless_known
-from buildbot_bench.plugin.db.states import ImageState, ProfileState
 
 _REQUESTS = sa.table(
     "buildrequests",

@@ -8,12 +8,18 @@ import sqlalchemy as sa
 from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.incident.confirmation import Standing
 from buildbot_bench.core.revision import Revision
-from buildbot_bench.plugin.db.columns import table_of
+from buildbot_bench.plugin.db.columns import (
+    UNSENT,
+    MarkKind,
+    ReportState,
+    SearchKind,
+    SearchReason,
+    table_of,
+)
 from buildbot_bench.plugin.db.finding_rows import MarkRow, NoticeRow, ReportRow, SearchRow
 from buildbot_bench.plugin.db.rows import SeriesName
 from buildbot_bench.plugin.db.schema import INCIDENT_SERIES, JUDGEMENT, MARK, NOTICE, REPORT, SEARCH
 from buildbot_bench.plugin.db.sql import change, ensure, fetch_all, of_series
-from buildbot_bench.plugin.db.states import UNSENT, MarkKind, ReportState, SearchKind, SearchReason
 
 P = ParamSpec("P")
 Sent = TypeVar("Sent", ReportRow, NoticeRow)

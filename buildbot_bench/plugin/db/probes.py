@@ -12,6 +12,14 @@ import sqlalchemy as sa
 from buildbot_bench.api.states import ProbeState
 from buildbot_bench.core.sharing import PersonPriority, Served
 from buildbot_bench.core.wire import FailureKind
+from buildbot_bench.plugin.db.columns import (
+    OPEN_PROBES,
+    OPEN_PROFILES,
+    ImageState,
+    ProbeReason,
+    ProfileState,
+    SearchReason,
+)
 from buildbot_bench.plugin.db.rows import CaptureRow, ProbeRequest, ProbeRow, ProfileRow, SeriesName
 from buildbot_bench.plugin.db.schema import AB_TEST, IMAGE, PROBE, PROFILE, SEARCH, SHARE
 from buildbot_bench.plugin.db.sql import (
@@ -21,14 +29,6 @@ from buildbot_bench.plugin.db.sql import (
     of_series,
     row_by,
     values_of,
-)
-from buildbot_bench.plugin.db.states import (
-    OPEN_PROBES,
-    OPEN_PROFILES,
-    ImageState,
-    ProbeReason,
-    ProfileState,
-    SearchReason,
 )
 
 # Who measures a commit for its own sake.

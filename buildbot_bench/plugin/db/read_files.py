@@ -9,7 +9,8 @@ import sqlalchemy as sa
 from buildbot_bench.api.states import ProbeState
 from buildbot_bench.core.revision import repository_of
 from buildbot_bench.core.wire import FailureKind
-from buildbot_bench.plugin.db.branches import arrived_on, commits_on, images_of_history, line_of
+from buildbot_bench.plugin.db.columns import ImageState, ProbeReason, ProfileState
+from buildbot_bench.plugin.db.commits import arrived_on, commits_on, images_of_history, line_of
 from buildbot_bench.plugin.db.images import in_span
 from buildbot_bench.plugin.db.rows import CaptureRow, CommitRow, ListedRow, SeriesName
 from buildbot_bench.plugin.db.schema import (
@@ -23,7 +24,6 @@ from buildbot_bench.plugin.db.schema import (
     READ_FILES,
 )
 from buildbot_bench.plugin.db.sql import MOST, fetch, fetch_all, insert_unless_known, of_series
-from buildbot_bench.plugin.db.states import ImageState, ProbeReason, ProfileState
 
 
 def keep_read_files(conn: sa.Connection, body: bytes) -> str:

@@ -19,15 +19,17 @@ from buildbot_bench.plugin.db.columns import (
     Digest,
     Flag,
     ImageId,
+    ImageState,
     IterationId,
     JudgementId,
     Large,
     ProbeId,
+    ProbeReason,
+    ProfileState,
     SearchId,
     Sha,
     ValueNamesId,
 )
-from buildbot_bench.plugin.db.states import ImageState, ProbeReason, ProfileState
 
 SeriesName = tuple[str, str]
 """A testbed and a workload on it."""

@@ -10,8 +10,9 @@ from buildbot_bench.core.errors import InfraError
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.metric import KNOWN_METRICS, Metric, NamedRuns, NoiseClass, RunTimes
 from buildbot_bench.core.sample import PPS, Iteration, Sample
-from buildbot_bench.plugin.db.branches import images_of_history, line_of
-from buildbot_bench.plugin.db.images import in_span
+from buildbot_bench.plugin.db.columns import OPEN_PROBES
+from buildbot_bench.plugin.db.commits import images_of_history, line_of
+from buildbot_bench.plugin.db.images import in_doubt, in_span, of_control
 from buildbot_bench.plugin.db.named_values import (
     NamedValue,
     given,
@@ -19,11 +20,9 @@ from buildbot_bench.plugin.db.named_values import (
     value_called,
     with_values,
 )
-from buildbot_bench.plugin.db.quarantines import in_doubt, of_control
 from buildbot_bench.plugin.db.rows import IterationRow, ProbeRow, SeriesName
 from buildbot_bench.plugin.db.schema import IMAGE, ITERATION, METRIC, PROBE, SEARCH
 from buildbot_bench.plugin.db.sql import MOST, fetch_all, insert_unless_known, of_series
-from buildbot_bench.plugin.db.states import OPEN_PROBES
 
 
 def keep_metric(conn: sa.Connection, *, testbed: str, workload: str, metric: Metric) -> None:

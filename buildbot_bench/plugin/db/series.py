@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from buildbot_bench.core.metric import BUILD, SIZE
-from buildbot_bench.plugin.db.branches import images_of_history, line_of
+from buildbot_bench.plugin.db.commits import images_of_history, line_of
+from buildbot_bench.plugin.db.images import in_doubt, of_control
 from buildbot_bench.plugin.db.named_values import NamedValue, given, value_called
-from buildbot_bench.plugin.db.quarantines import in_doubt, of_control
 from buildbot_bench.plugin.db.rows import SeriesName
 from buildbot_bench.plugin.db.schema import IMAGE, ITERATION, PROBE, SEARCH
 from buildbot_bench.plugin.db.sql import MOST, fetch_all, of_series, since_row

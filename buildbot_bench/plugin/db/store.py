@@ -5,7 +5,6 @@ from typing import Any
 
 from buildbot_bench.core.incident.confirmation import Standing
 from buildbot_bench.plugin.db import ab_tests as ab_test_queries
-from buildbot_bench.plugin.db import branches as branch_queries
 from buildbot_bench.plugin.db import changes as change_queries
 from buildbot_bench.plugin.db import commits as commit_queries
 from buildbot_bench.plugin.db import findings as finding_queries
@@ -14,7 +13,6 @@ from buildbot_bench.plugin.db import leases as lease_queries
 from buildbot_bench.plugin.db import named_values as value_queries
 from buildbot_bench.plugin.db import outbox as outbox_queries
 from buildbot_bench.plugin.db import probes as probe_queries
-from buildbot_bench.plugin.db import quarantines as quarantine_queries
 from buildbot_bench.plugin.db import read_files as trial_queries
 from buildbot_bench.plugin.db import samples as sample_queries
 from buildbot_bench.plugin.db import series as series_queries
@@ -72,17 +70,17 @@ class BenchStore(PooledStore):
     begun = reading(lease_queries.begun)
     unclaim = writing(lease_queries.unclaim)
 
-    branches = reading(branch_queries.branches)
-    keep_branch = writing(branch_queries.keep_branch)
-    line_of = reading(branch_queries.line_of)
-    branch_of = reading(branch_queries.branch_of)
+    branches = reading(commit_queries.branches)
+    keep_branch = writing(commit_queries.keep_branch)
+    line_of = reading(commit_queries.line_of)
+    branch_of = reading(commit_queries.branch_of)
     add_commits = writing(commit_queries.add_commits)
     forget_commits = writing(commit_queries.forget_commits)
     newest_commit = reading(commit_queries.newest_commit)
     unmeasured = reading(commit_queries.unmeasured)
     commit_at = reading(commit_queries.commit_at)
     commit_times = reading(commit_queries.commit_times)
-    asked_commits = reading(commit_queries.asked_commits)
+    asked_commits = reading(change_queries.asked_commits)
     first_arrival = reading(commit_queries.first_arrival)
     first_of_newest_push = reading(commit_queries.first_of_newest_push)
 
@@ -232,14 +230,14 @@ class BenchStore(PooledStore):
     probes_of_ab_test = reading(sql.rows_by(ProbeRow, "ab_test_id"))
     iterations_of_ab_test = reading(ab_test_queries.iterations_of_ab_test)
 
-    control_probes = reading(quarantine_queries.control_probes)
-    iterations_of_probes = reading(quarantine_queries.iterations_of_probes)
-    commits_measured_since = reading(quarantine_queries.commits_measured_since)
+    control_probes = reading(image_queries.control_probes)
+    iterations_of_probes = reading(image_queries.iterations_of_probes)
+    commits_measured_since = reading(image_queries.commits_measured_since)
 
-    begin_quarantine = writing(quarantine_queries.begin_quarantine)
-    quarantines = reading(quarantine_queries.quarantines)
-    untold_quarantines = reading(quarantine_queries.untold_quarantines)
-    doubted = reading(quarantine_queries.doubted)
+    begin_quarantine = writing(image_queries.begin_quarantine)
+    quarantines = reading(image_queries.quarantines)
+    untold_quarantines = reading(image_queries.untold_quarantines)
+    doubted = reading(image_queries.doubted)
 
     ensure_profile = writing(probe_queries.ensure_profile)
     profile = reading(sql.by_id(ProfileRow))

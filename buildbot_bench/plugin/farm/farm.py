@@ -26,8 +26,7 @@ from buildbot_bench.plugin.db.rows import IterationRow, ProbeRow
 from buildbot_bench.plugin.db.sql import VersionedRow
 from buildbot_bench.plugin.db.store import BenchStore
 from buildbot_bench.plugin.farm.histories import FarmHistory
-from buildbot_bench.plugin.farm.mirroring import Mirroring, Mirrorings
-from buildbot_bench.plugin.farm.prebuilding import Prebuilt
+from buildbot_bench.plugin.farm.mirroring import Mirroring, Mirrorings, Prebuilt
 from buildbot_bench.workflow.model import Workflow
 from buildbot_bench.workflow.repositories import Push, WatchedRepository
 

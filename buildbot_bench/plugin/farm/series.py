@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from buildbot_bench.core.revision import MOST_BRANCHES, branch_in, name_in_repository, repository_of
+from buildbot_bench.plugin.db.columns import OPEN_SEARCHES
 from buildbot_bench.plugin.db.finding_rows import JudgementRow
 from buildbot_bench.plugin.db.rows import ImageRow
-from buildbot_bench.plugin.db.states import OPEN_SEARCHES
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.workflow.jobs import BenchJob
 from buildbot_bench.workflow.model import DeclaredTestbed

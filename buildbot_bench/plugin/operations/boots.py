@@ -8,15 +8,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from buildbot_bench.api.states import ProbeState
+from buildbot_bench.plugin.db.columns import OPEN_PROBES, OPEN_PROFILES, ImageState
 from buildbot_bench.plugin.db.schema import IMAGE, ITERATION, PROBE, PROFILE
-from buildbot_bench.plugin.db.states import OPEN_PROBES, OPEN_PROFILES, ImageState
-from buildbot_bench.plugin.operations.violations import (
-    AT_ONCE,
-    Moment,
-    Violation,
-    not_run,
-    words,
-)
+from buildbot_bench.plugin.operations.health import AT_ONCE, Moment, Violation, not_run, words
 
 # Of the boots that differ, a reader looks at the first.
 _MOST_NAMED = 5

@@ -12,13 +12,7 @@ import sqlalchemy as sa
 
 from buildbot_bench.core.errors import InfraError, UsageError
 from buildbot_bench.core.legible import long_line, one_line, quoted
-from buildbot_bench.plugin.db.sql import (
-    analyse,
-    is_current,
-    take_write_lock,
-    upgrade,
-    version_of,
-)
+from buildbot_bench.plugin.db.sql import analyse, is_current, take_write_lock, upgrade, version_of
 
 _BUSY_S = 30
 

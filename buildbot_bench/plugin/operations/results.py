@@ -11,6 +11,18 @@ import sqlalchemy as sa
 from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.incident.confirmation import Standing
 from buildbot_bench.core.incident.model import Ending
+from buildbot_bench.plugin.db.columns import (
+    FRUITFUL_SEARCHES,
+    OPEN_PROBES,
+    OPEN_PROFILES,
+    OPEN_SEARCHES,
+    UNSENT,
+    ImageState,
+    JudgementState,
+    ProbeReason,
+    ReportState,
+    SearchKind,
+)
 from buildbot_bench.plugin.db.outbox import is_unreported, is_untold_breakage, is_untold_recovery
 from buildbot_bench.plugin.db.schema import (
     ARTEFACT,
@@ -23,31 +35,13 @@ from buildbot_bench.plugin.db.schema import (
     REPORT,
     SEARCH,
 )
-from buildbot_bench.plugin.db.states import (
-    FRUITFUL_SEARCHES,
-    OPEN_PROBES,
-    OPEN_PROFILES,
-    OPEN_SEARCHES,
-    UNSENT,
-    ImageState,
-    JudgementState,
-    ProbeReason,
-    ReportState,
-    SearchKind,
-)
-from buildbot_bench.plugin.operations.violations import (
-    AT_ONCE,
-    Moment,
-    Violation,
-    not_run,
-    words,
-)
+from buildbot_bench.plugin.operations.health import AT_ONCE, Moment, Violation, not_run, words
 
 # Kernels that nobody claims go once a day (broker/retention.py); one day is missed at a restart.
 UNCLAIMED_S = 2 * 24 * 3600.0
 # A mail waits up to six hours for other series (queries/incidents.py), and for captures of them.
 MAIL_WAIT_S = 24 * 3600.0
-# A breakage that ended longer ago is no news to anybody (plugin/outbox/addressing.py, NEWS_S).
+# A breakage that ended longer ago is no news to anybody (plugin/outbox/search_mails.py, NEWS_S).
 _NEWS_S = 24 * 3600.0
 _BUILD_AGAIN = "state to 'dropped': it is built again when it is asked for"
 

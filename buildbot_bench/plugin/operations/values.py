@@ -13,7 +13,7 @@ from buildbot_bench.archives.contents import digest_of_files
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.metric import WIDTH, pack_names, unpack_names
 from buildbot_bench.core.wire import FailureKind
-from buildbot_bench.plugin.db.columns import JsonText
+from buildbot_bench.plugin.db.columns import ImageState, JsonText, ProbeReason
 from buildbot_bench.plugin.db.probes import capture_digest
 from buildbot_bench.plugin.db.schema import (
     AB_TEST_VARIANT,
@@ -30,8 +30,7 @@ from buildbot_bench.plugin.db.schema import (
     VALUE_NAMES,
     VALUES,
 )
-from buildbot_bench.plugin.db.states import ImageState, ProbeReason
-from buildbot_bench.plugin.operations.violations import Violation
+from buildbot_bench.plugin.operations.health import Violation
 
 # Of one column: a thousand that are wrong are one accident.
 _MOST = 20

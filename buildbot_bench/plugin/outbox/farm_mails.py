@@ -17,12 +17,12 @@ from buildbot_bench.core.report.farm_mails import (
     WeeklyReport,
 )
 from buildbot_bench.core.triggers import WEEK_S
+from buildbot_bench.plugin.db.columns import ProbeReason, SearchKind
 from buildbot_bench.plugin.db.finding_rows import QuarantineRow
-from buildbot_bench.plugin.db.states import ProbeReason, SearchKind
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.farm.series import held_testbeds, testbed_of
-from buildbot_bench.plugin.outbox.addressing import NEWS_S, keep_mail, operators, owners
+from buildbot_bench.plugin.outbox.search_mails import NEWS_S, keep_mail, operators, owners
 from buildbot_bench.plugin.queries.breakages import Trouble, troubles_of_workloads
 from buildbot_bench.plugin.queries.control_images import ControlState, as_of, control_state
 from buildbot_bench.plugin.queries.evidence import item_on

@@ -15,12 +15,12 @@ from buildbot_bench import installed
 from buildbot_bench.core.errors import BenchError, InfraError
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.report.model import Report
+from buildbot_bench.plugin.db.columns import ReportState
 from buildbot_bench.plugin.db.finding_rows import NoticeRow, ReportRow, SearchRow
-from buildbot_bench.plugin.db.states import ReportState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.farm import RETRY_FIRST_S, for_each, wait_s
 from buildbot_bench.plugin.farm.series import all_series
-from buildbot_bench.plugin.outbox.site import (
+from buildbot_bench.plugin.outbox.sites import (
     TIMEOUT_S,
     NamedCulprit,
     NotifiedSite,

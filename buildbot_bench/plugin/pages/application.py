@@ -18,8 +18,8 @@ from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.figures import percent
 from buildbot_bench.core.profile.formats import format_folded
 from buildbot_bench.core.profile.functions import cost_ratio
+from buildbot_bench.plugin.db.columns import SearchKind
 from buildbot_bench.plugin.db.finding_rows import SearchRow
-from buildbot_bench.plugin.db.states import SearchKind
 from buildbot_bench.plugin.farm import Farm, farm_of
 from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.pages.deferred_resource import (

@@ -17,7 +17,7 @@ from twisted.web.resource import Resource
 
 from buildbot_bench.core.json_model import Json
 from buildbot_bench.core.metric import COSTS
-from buildbot_bench.plugin.db.branches import Segment
+from buildbot_bench.plugin.db.commits import Segment
 from buildbot_bench.plugin.db.finding_rows import QuarantineRow
 from buildbot_bench.plugin.db.series import PointRow
 from buildbot_bench.plugin.farm import SERVICE_NAME, Farm, farm_of

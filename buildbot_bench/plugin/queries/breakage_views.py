@@ -14,8 +14,8 @@ from buildbot_bench.core.report.incident_mails import (
     fails_under_traffic,
 )
 from buildbot_bench.core.revision import Revision
+from buildbot_bench.plugin.db.columns import UNBUILT, SearchKind
 from buildbot_bench.plugin.db.finding_rows import Recovery, SearchRow
-from buildbot_bench.plugin.db.states import UNBUILT, SearchKind
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.farm.series import branch_to_name

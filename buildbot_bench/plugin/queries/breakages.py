@@ -20,10 +20,10 @@ from buildbot_bench.core.json_model import shared
 from buildbot_bench.core.legible import long_line
 from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.core.wire import FailureKind
+from buildbot_bench.plugin.db.columns import ImageState, ProbeReason, SearchKind
 from buildbot_bench.plugin.db.finding_rows import QuarantineRow, SearchRow
 from buildbot_bench.plugin.db.read_files import AttemptRow, BootRow
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow, SeriesName
-from buildbot_bench.plugin.db.states import ImageState, ProbeReason, SearchKind
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.series import all_series, removal_reason, repository_removal_reason
 from buildbot_bench.plugin.queries.evidence import patched, span_of

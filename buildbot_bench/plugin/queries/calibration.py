@@ -19,14 +19,14 @@ from buildbot_bench.core.json_model import Json, to_json
 from buildbot_bench.core.sample import NoiseClass, Sample
 from buildbot_bench.core.search import Step
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
-from buildbot_bench.plugin.db.finding_rows import JudgementRow, MarkRow, SearchRow
-from buildbot_bench.plugin.db.states import (
+from buildbot_bench.plugin.db.columns import (
     ALARMS,
     FRUITFUL_SEARCHES,
     JudgementState,
     MarkKind,
     SearchKind,
 )
+from buildbot_bench.plugin.db.finding_rows import JudgementRow, MarkRow, SearchRow
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.farm.series import all_series

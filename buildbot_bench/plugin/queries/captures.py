@@ -18,9 +18,9 @@ from buildbot_bench.core.report.why import Capture, Captures
 from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.core.sample import PPS, Metric
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
+from buildbot_bench.plugin.db.columns import OPEN_PROFILES, ProfileState
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.rows import CaptureRow, ProfileRow
-from buildbot_bench.plugin.db.states import OPEN_PROFILES, ProfileState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.series import testbed_of
 

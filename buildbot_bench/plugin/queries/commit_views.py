@@ -9,11 +9,7 @@ from buildbot_bench.core.errors import BenchError, InfraError, UsageError
 from buildbot_bench.core.json_model import Json, to_json
 from buildbot_bench.core.links import Links
 from buildbot_bench.core.metric import BOOT, BUILD, SIZE, changed_values
-from buildbot_bench.core.report.steps import (
-    CommitContrast,
-    against_predecessor,
-    newest_measured,
-)
+from buildbot_bench.core.report.steps import CommitContrast, against_predecessor, newest_measured
 from buildbot_bench.core.revision import SHA_LENGTH, Revision, repository_of
 from buildbot_bench.history import MirrorHistory
 from buildbot_bench.plugin.db.finding_rows import JudgementRow

@@ -2,10 +2,11 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
-from buildbot_bench.core.compare.directory import BootLog
-from buildbot_bench.core.compare.model import SeriesValues
+from buildbot_bench.core.compare.directory import BootLog, parts, published_series
+from buildbot_bench.core.compare.model import ComparisonReport, SeriesValues
+from buildbot_bench.core.compare.published import set_ups
 from buildbot_bench.core.compare.schedule import (
     ImageBoots,
     VariantPlan,
@@ -16,15 +17,17 @@ from buildbot_bench.core.compare.schedule import (
 )
 from buildbot_bench.core.evidence import cannot_relink, is_alike
 from buildbot_bench.core.item import ItemUnderTest, item_of
+from buildbot_bench.core.json_model import Json
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.metric import RunTimes
 from buildbot_bench.core.sample import PPS, Metric
 from buildbot_bench.core.wire import ONE_IMAGE, FailureKind, split_logs
 from buildbot_bench.lab.pktgen import Unusable, parse_receiver
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
+from buildbot_bench.plugin.db.columns import ImageState
 from buildbot_bench.plugin.db.rows import ImageRow, IterationRow, ProbeRow, SeriesName
-from buildbot_bench.plugin.db.states import ImageState
 from buildbot_bench.plugin.farm import Farm
+from buildbot_bench.plugin.farm.series import branch_of_commit, first_branch, is_watched
 from buildbot_bench.plugin.queries.evidence import item_on
 
 MOST_LOST = 2
@@ -285,3 +288,33 @@ def _gives(log: str, value: float) -> bool:
     """Whether a log does not contradict its boot's value: earlier releases kept its end alone."""
     reading = parse_receiver(split_logs(log).receiver)
     return isinstance(reading, Unusable) or reading.median_pps == value
+
+
+async def branch_of_base(farm: Farm, ab_test: AbTestRow) -> str:
+    """The branch whose history tells the noise; the first, of a base that none has."""
+    base = await farm.store.image(ab_test.variants[0].image_id)
+    if base is None:
+        return await first_branch(farm)
+    of_base = base.branch
+    if of_base is None or not is_watched(of_base):
+        of_base = await branch_of_commit(farm, base.sha, base.repository)
+    return of_base if is_watched(of_base) else await first_branch(farm, base.repository)
+
+
+async def set_ups_of(farm: Farm, ab_test: AbTestRow, report: ComparisonReport) -> list[Json]:
+    """What the lab reported of the boots of each variant, by testbed, what differs first."""
+    boots = await boots_of(farm, ab_test)
+    return [
+        {
+            "testbed": part.series[0].testbed,
+            "variants": [variant.label for variant in report.variants],
+            "facts": [
+                asdict(row)
+                for row in sorted(
+                    set_ups(published_series(report, part, boots, {})),
+                    key=lambda row: not row.differs,
+                )
+            ],
+        }
+        for part in parts(report)
+    ]

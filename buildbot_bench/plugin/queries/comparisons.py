@@ -1,43 +1,60 @@
-"""The state, values and report of comparisons, for pages, REST and commands."""
+"""The state, values, report and result files of comparisons, for pages, REST and commands."""
 
-from collections.abc import Sequence
-from dataclasses import asdict, replace
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from statistics import fmean
 
 from buildbot_bench.api.answers import ComparisonSummary, HeldPatch, Nouns, VariantShown
 from buildbot_bench.api.states import AbTestState
-from buildbot_bench.core.compare.directory import parts, published_series
+from buildbot_bench.core.compare.directory import (
+    GRAPH,
+    Part,
+    Profiles,
+    flame_graph_names,
+    image_names,
+    parts,
+    result_files,
+)
 from buildbot_bench.core.compare.model import (
     ComparedVariant,
     ComparisonReport,
+    SeriesReport,
     SeriesValues,
     title_of,
 )
-from buildbot_bench.core.compare.published import set_ups
+from buildbot_bench.core.compare.published import capture_name
 from buildbot_bench.core.compare.report import compose_comparison, outcome_of
 from buildbot_bench.core.compare.text import markdown, text
 from buildbot_bench.core.json_model import Json, shared, to_json
 from buildbot_bench.core.legible import spelled_out
 from buildbot_bench.core.model.noise import Noise
+from buildbot_bench.core.profile.functions import cost_ratio
+from buildbot_bench.core.profile.model import Profile
 from buildbot_bench.core.sharing import WaitForBuild, WaitForDecision, what_it_waits_for
 from buildbot_bench.core.variant import parse_recipe
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
+from buildbot_bench.plugin.db.columns import OPEN_PROBES, UNBUILT, ImageState, ProfileState
 from buildbot_bench.plugin.db.rows import ImageRow, IterationRow, SeriesName
-from buildbot_bench.plugin.db.states import OPEN_PROBES, UNBUILT, ImageState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate
-from buildbot_bench.plugin.farm.series import branch_of_commit, first_branch, is_watched
-from buildbot_bench.plugin.queries.captures import flame_graphs_of
+from buildbot_bench.plugin.queries.captures import flame_graphs_of, taken
 from buildbot_bench.plugin.queries.compared_boots import (
     KnownImages,
     boots_done,
     boots_of,
+    branch_of_base,
     known_images,
     measured_by,
     read_values,
+    set_ups_of,
 )
 from buildbot_bench.plugin.queries.evidence import item_of_comparison
 from buildbot_bench.plugin.queries.history import noise_without
 from buildbot_bench.plugin.queries.waits import Waits, waits
+from buildbot_bench.render.flamegraph import flame_difference, flame_graph
+from buildbot_bench.render.plots.canvas import Format
+from buildbot_bench.render.plots.distribution import MedianGroup, medians
 
 
 class ComparisonViews:
@@ -63,7 +80,7 @@ class ComparisonViews:
             "report": to_json(report),
             "text": text(report),
             "markdown": markdown(report),
-            "set_ups": await _set_ups(self._farm, ab_test, report),
+            "set_ups": await set_ups_of(self._farm, ab_test, report),
         }
 
     async def summarise(self, ab_test: AbTestRow) -> Json:
@@ -161,23 +178,11 @@ class ComparisonViews:
 
         Commits that are held against each other teach nothing: they may differ.
         """
-        branch = await self._branch_of_base(known.ab_test)
+        branch = await branch_of_base(self._farm, known.ab_test)
         key = (series, branch, known.plain_positions)
         if key not in self._noises:
             self._noises[key] = await noise_without(self._farm, *key)
         return self._noises[key]
-
-    async def _branch_of_base(self, ab_test: AbTestRow) -> str:
-        """The branch whose history tells the noise; the first, of a base that none has."""
-        base = await self._farm.store.image(ab_test.variants[0].image_id)
-        if base is None:
-            return await first_branch(self._farm)
-        of_base = base.branch
-        if of_base is None or not is_watched(of_base):
-            of_base = await branch_of_commit(self._farm, base.sha, base.repository)
-        if is_watched(of_base):
-            return of_base
-        return await first_branch(self._farm, base.repository)
 
     async def _patches(self, ab_test: AbTestRow) -> list[Json]:
         """What is to be approved, as text; empty when nothing is."""
@@ -235,20 +240,90 @@ def variants_of(ab_test: AbTestRow) -> tuple[VariantShown, ...]:
     return tuple(VariantShown(label=one.label, variant=one.variant) for one in ab_test.variants)
 
 
-async def _set_ups(farm: Farm, ab_test: AbTestRow, report: ComparisonReport) -> list[Json]:
-    """What the lab reported of the boots of each variant, by testbed, what differs first."""
+_GRAPH_SVG = GRAPH.replace(".png", ".svg")
+
+
+async def directory_of(farm: Farm, ab_test: AbTestRow) -> list[Json]:
+    """The files of what was measured so far, by their paths: texts, and pictures in base64."""
+    report = await ComparisonViews(farm).report(ab_test)
+    profiles = await _profiles(farm, ab_test)
     boots = await boots_of(farm, ab_test)
-    return [
-        {
-            "testbed": part.series[0].testbed,
-            "variants": [variant.label for variant in report.variants],
-            "facts": [
-                asdict(row)
-                for row in sorted(
-                    set_ups(published_series(report, part, boots, {})),
-                    key=lambda row: not row.differs,
+    texts = await calculate(result_files, report, boots, profiles)
+    for part in parts(report):
+        texts |= await _flame_graphs(report, part, profiles)
+    rows: list[Json] = [{"path": path, "text": text} for path, text in texts.items()]
+    for part in parts(report):
+        if part.measured:
+            for name, form in ((GRAPH, Format.PNG), (_GRAPH_SVG, Format.SVG)):
+                picture = await _graph(report, part, form)
+                packed = base64.b64encode(picture).decode("ascii")
+                rows.append({"path": f"{part.place}{name}", "base64": packed})
+    return sorted(rows, key=lambda row: str(row["path"]))
+
+
+async def _profiles(farm: Farm, ab_test: AbTestRow) -> Profiles:
+    """The captures that were taken, by what they are of."""
+    found: dict[tuple[str, str, int], Profile] = {}
+    places = {variant.kernel: place for place, variant in enumerate(ab_test.variants)}
+    for row in await farm.store.profiles_of_ab_test(ab_test.id):
+        place = places.get((row.image_id, row.tunables))
+        capture = await taken(farm, row) if row.state == ProfileState.DONE else None
+        if capture is not None and place is not None:
+            found[row.testbed, row.workload, place] = capture.profile
+    return found
+
+
+async def _flame_graphs(
+    report: ComparisonReport, part: Part, profiles: Profiles
+) -> Mapping[str, str]:
+    """The pictures that README.md names, by their paths."""
+    wanted = flame_graph_names(report, part, profiles)
+    labels = [variant.label for variant in report.variants]
+    images = image_names(labels)
+    drawn: dict[str, str] = {}
+    for series in part.series:
+        base = profiles.get((series.testbed, series.workload, 0))
+        for place, (label, image) in enumerate(zip(labels, images, strict=True)):
+            profile = profiles.get((series.testbed, series.workload, place))
+            if profile is None:
+                continue
+            name = capture_name(image, series.workload)
+            title = f"{label}: {series.workload} on {series.testbed}"
+            drawn[f"{name}.svg"] = await calculate(flame_graph, profile, title=title)
+            if base is not None and place > 0:
+                drawn[f"{name}.difference.svg"] = await calculate(
+                    flame_difference,
+                    base,
+                    profile,
+                    title=title,
+                    old_label=labels[0],
+                    new_label=label,
+                    cost=_cost(base, profile, series, place),
                 )
-            ],
-        }
-        for part in parts(report)
-    ]
+    return {f"{part.place}{name}": text for name, text in drawn.items() if name in wanted}
+
+
+def _cost(base: Profile, profile: Profile, series: SeriesReport, place: int) -> float | None:
+    """What a packet costs with a variant as a factor of what it costs with the base."""
+    sides = series.samples[0].values, series.samples[place].values
+    known = all(sides) and series.metric.is_rate_of_packets
+    return cost_ratio(base, profile, rates=(fmean(sides[0]), fmean(sides[1])) if known else None)
+
+
+async def _graph(report: ComparisonReport, part: Part, form: Format) -> bytes:
+    """One axis has one unit: series that are measured in another than the first have none."""
+    metric = part.measured[0].metric
+    return await calculate(
+        medians,
+        [
+            MedianGroup(
+                workload=series.workload, values=tuple(one.values for one in series.samples)
+            )
+            for series in part.measured
+            if series.metric == metric
+        ],
+        image_names(variant.label for variant in report.variants),
+        metric,
+        title=f"{report.title} on {part.series[0].testbed}",
+        form=form,
+    )

@@ -19,9 +19,9 @@ from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.json_model import Json
 from buildbot_bench.core.model.thresholds import lab_tolerance
 from buildbot_bench.core.sample import PPS, Metric
+from buildbot_bench.plugin.db.columns import ImageState
 from buildbot_bench.plugin.db.finding_rows import QuarantineRow
 from buildbot_bench.plugin.db.rows import ImageRow, IterationRow, ProbeRow
-from buildbot_bench.plugin.db.states import ImageState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.farm.series import testbed_of

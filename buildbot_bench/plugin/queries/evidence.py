@@ -22,14 +22,19 @@ from buildbot_bench.core.touched import CommitPrior
 from buildbot_bench.core.variant import Recipe
 from buildbot_bench.history import Fit
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
+from buildbot_bench.plugin.db.columns import SearchKind
 from buildbot_bench.plugin.db.finding_rows import NewSearch, SearchRow
 from buildbot_bench.plugin.db.rows import ImageRow
-from buildbot_bench.plugin.db.states import SearchKind
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.farm.series import testbed_of
-from buildbot_bench.plugin.farm.spans import MergeSpan, sizes_of_merges, spans_inside
-from buildbot_bench.plugin.queries.prior import prior_of, weights_by_exact_figures
+from buildbot_bench.plugin.queries.ranges import (
+    MergeSpan,
+    prior_of,
+    sizes_of_merges,
+    spans_inside,
+    weights_by_exact_figures,
+)
 
 
 async def item_on(farm: Farm, testbed: str) -> ItemUnderTest:

@@ -20,11 +20,11 @@ from buildbot_bench.core.model.noise import Noise
 from buildbot_bench.core.revision import Revision, repository_of
 from buildbot_bench.core.sample import PPS, Metric
 from buildbot_bench.core.search import Step
-from buildbot_bench.plugin.db.branches import is_on
+from buildbot_bench.plugin.db.columns import ALARMS, MarkKind
+from buildbot_bench.plugin.db.commits import is_on
 from buildbot_bench.plugin.db.finding_rows import MarkRow, SearchRow
 from buildbot_bench.plugin.db.rows import SeriesName
 from buildbot_bench.plugin.db.series import PointRow
-from buildbot_bench.plugin.db.states import ALARMS, MarkKind
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.farm.series import (

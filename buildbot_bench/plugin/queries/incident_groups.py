@@ -9,8 +9,8 @@ from buildbot_bench.core.incident.confirmation import Standing
 from buildbot_bench.core.json_model import Json
 from buildbot_bench.core.revision import repository_of
 from buildbot_bench.core.search import SlopePart, Step
+from buildbot_bench.plugin.db.columns import FRUITFUL_SEARCHES, MarkKind, SearchKind
 from buildbot_bench.plugin.db.finding_rows import IncidentSeriesRow, MarkRow, SearchRow
-from buildbot_bench.plugin.db.states import FRUITFUL_SEARCHES, MarkKind, SearchKind
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.queries.breakage_views import recovery_json
 from buildbot_bench.plugin.queries.evidence import item_of_search

@@ -14,6 +14,7 @@ from buildbot_bench.core.model.learn import learn
 from buildbot_bench.core.sample import Sample
 from buildbot_bench.core.search import Slope, Step
 from buildbot_bench.core.search.information import information_per_second
+from buildbot_bench.plugin.db.columns import OPEN_PROBES, JudgementState, ProbeReason, SearchReason
 from buildbot_bench.plugin.db.finding_rows import (
     IncidentSeriesRow,
     NewSearch,
@@ -21,7 +22,6 @@ from buildbot_bench.plugin.db.finding_rows import (
     SearchRow,
     SeriesRange,
 )
-from buildbot_bench.plugin.db.states import OPEN_PROBES, JudgementState, ProbeReason, SearchReason
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.farm.series import all_series, held_testbeds, removal_reason, testbed_of

@@ -1,18 +1,28 @@
-"""Judgements as REST shows them, and settled changes with people's marks."""
+"""Judgements as REST shows them and as rows keep them; settled changes with people's marks."""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.evidence import comparable_samples
 from buildbot_bench.core.incident.confirmation import Standing
 from buildbot_bench.core.json_model import Json
-from buildbot_bench.core.judge.model import Said, Settled, is_small
+from buildbot_bench.core.judge.model import (
+    Alarm,
+    Nothing,
+    Said,
+    Settled,
+    Suspicion,
+    Unfit,
+    Verdict,
+    is_small,
+)
 from buildbot_bench.core.judge.segment import describe_marks, noise_by_marks
 from buildbot_bench.core.report.context import Opinion, OpinionKind, TrackRecord
-from buildbot_bench.plugin.db.branches import Segment, is_on
-from buildbot_bench.plugin.db.finding_rows import JudgementRow, MarkRow
-from buildbot_bench.plugin.db.rows import SeriesName
-from buildbot_bench.plugin.db.states import JudgementState, MarkKind
+from buildbot_bench.plugin.db.columns import JudgementState, MarkKind
+from buildbot_bench.plugin.db.commits import Segment, is_on
+from buildbot_bench.plugin.db.finding_rows import JudgementRow, MarkRow, VerdictGrounds
+from buildbot_bench.plugin.db.rows import ImageRow, SeriesName
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS
@@ -283,3 +293,41 @@ async def marks_told(farm: Farm, series: SeriesName, branch: str, position: int)
     labels = {position: images[-1].label for position, images in begun.items() if images}
     spread = await calculate(noise_by_marks, comparable_samples(samples), marked)
     return describe_marks(marked, labels, spread, workload=series[1], testbed=series[0])
+
+
+def recorded(
+    verdict: Verdict, row: JudgementRow, image: ImageRow, probes: Sequence[int] = ()
+) -> dict[str, Any]:
+    """The columns of a row that say a verdict on an image and the boots that were asked for."""
+    change = verdict if isinstance(verdict, Suspicion | Alarm) else None
+    marked = verdict.effect if isinstance(verdict, Nothing) else None
+    return {
+        "state": _state_of(verdict),
+        "rounds": row.rounds + 1,
+        "effect": change.effect if change else marked,
+        "low": change.low if change else None,
+        "high": change.high if change else None,
+        "probability": change.probability if change else None,
+        "p_value": verdict.comparison.p_value if verdict.comparison else None,
+        "verdict": VerdictGrounds(
+            image=image.id,
+            probes=tuple(probes),
+            reason=verdict.reason,
+            began=verdict.began if isinstance(verdict, Alarm | Nothing) else None,
+            anchor=verdict.anchor if isinstance(verdict, Alarm) else None,
+            stated=verdict.probability if isinstance(verdict, Alarm) else row.grounds.stated,
+        ),
+    }
+
+
+def _state_of(verdict: Verdict) -> JudgementState:
+    """The word for a verdict in the tables."""
+    match verdict:
+        case Suspicion():
+            return JudgementState.SUSPICION
+        case Alarm():
+            return JudgementState(verdict.direction)
+        case Unfit():
+            return JudgementState.UNFIT
+        case Nothing():
+            return JudgementState.NOTHING

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 
 from buildbot_bench.api.states import ProbeState
 from buildbot_bench.core.json_model import Json
-from buildbot_bench.plugin.db.findings import NewestValue
-from buildbot_bench.plugin.db.leases import BROKER
-from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
-from buildbot_bench.plugin.db.states import (
+from buildbot_bench.plugin.db.columns import (
     OPEN_SEARCHES,
     UNBUILT,
     ImageState,
     ProbeReason,
     SearchKind,
 )
+from buildbot_bench.plugin.db.findings import NewestValue
+from buildbot_bench.plugin.db.leases import BROKER
+from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow
 from buildbot_bench.plugin.farm import Farm, bench_builder
 from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.farm.series import first_branch, testbed_of, watched_branches

@@ -8,9 +8,9 @@ from buildbot_bench.api.answers import ForecastShown, Nouns, SearchSummary, Susp
 from buildbot_bench.core.json_model import Json, from_json, shared, to_json
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.search import Evidence, Suspect, suspects
+from buildbot_bench.plugin.db.columns import OPEN_PROBES, UNBUILT, SearchKind
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.db.rows import ProbeRow
-from buildbot_bench.plugin.db.states import OPEN_PROBES, UNBUILT, SearchKind
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import calculate
 from buildbot_bench.plugin.queries.breakage_views import (
@@ -22,11 +22,7 @@ from buildbot_bench.plugin.queries.breakage_views import (
     recovery_json,
 )
 from buildbot_bench.plugin.queries.captures import flame_graphs_of_search
-from buildbot_bench.plugin.queries.evidence import (
-    SearchInputs,
-    gather_innermost,
-    item_of_search,
-)
+from buildbot_bench.plugin.queries.evidence import SearchInputs, gather_innermost, item_of_search
 from buildbot_bench.plugin.queries.history import culprits_of, revision_shown
 from buildbot_bench.plugin.queries.incident_groups import incident_json
 from buildbot_bench.plugin.queries.judgements import mark_json

@@ -14,10 +14,7 @@ from buildbot_bench.core.sharing import (
     turns,
 )
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow
-from buildbot_bench.plugin.db.finding_rows import SearchRow
-from buildbot_bench.plugin.db.probes import CaptureClaimRow, ClaimRow
-from buildbot_bench.plugin.db.rows import ImageRow, SeriesName
-from buildbot_bench.plugin.db.states import (
+from buildbot_bench.plugin.db.columns import (
     UNBUILT,
     ImageState,
     Priority,
@@ -26,6 +23,9 @@ from buildbot_bench.plugin.db.states import (
     SearchKind,
     SearchReason,
 )
+from buildbot_bench.plugin.db.finding_rows import SearchRow
+from buildbot_bench.plugin.db.probes import CaptureClaimRow, ClaimRow
+from buildbot_bench.plugin.db.rows import ImageRow, SeriesName
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.series import held_testbeds, testbed_of
 from buildbot_bench.plugin.queries.breakages import Trouble, troubles_of_workloads

@@ -17,9 +17,9 @@ from buildbot_bench.core.sharing import (
     WaitForTestbed,
     what_it_waits_for,
 )
+from buildbot_bench.plugin.db.columns import ImageState
 from buildbot_bench.plugin.db.finding_rows import NewSearch, SearchRow
 from buildbot_bench.plugin.db.probes import ClaimRow
-from buildbot_bench.plugin.db.states import ImageState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import LONG_S, calculate, known
 from buildbot_bench.plugin.queries.evidence import SearchInputs, gather, item_on

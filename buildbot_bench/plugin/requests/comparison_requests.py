@@ -15,7 +15,7 @@ from buildbot_bench.core.sharing import PersonPriority
 from buildbot_bench.core.variant import parse_recipe
 from buildbot_bench.plugin.broker.ask import ask_image
 from buildbot_bench.plugin.db.ab_test_rows import AbTestRow, AbTestVariant, NewAbTest
-from buildbot_bench.plugin.db.states import ImageState
+from buildbot_bench.plugin.db.columns import ImageState
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.series import Series, all_series
 from buildbot_bench.plugin.queries.evidence import item_of_comparison

@@ -4,8 +4,8 @@ from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.json_model import Json
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.revision import Revision, repository_of
+from buildbot_bench.plugin.db.columns import MarkKind, SearchKind
 from buildbot_bench.plugin.db.finding_rows import JudgementRow, MarkRow, SearchRow
-from buildbot_bench.plugin.db.states import MarkKind, SearchKind
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.series import removal_reason
 from buildbot_bench.plugin.queries.incident_groups import incident_around

@@ -18,13 +18,8 @@ from buildbot_bench.core.revision import Revision, RevisionRange, repository_of
 from buildbot_bench.core.variant import parse_tunable, parse_variant, tunables_text
 from buildbot_bench.history import Fit
 from buildbot_bench.plugin.broker.ask import BuildTarget, ask_boots, ask_image, built_for
+from buildbot_bench.plugin.db.columns import ImageState, ProbeReason, SearchKind, SearchReason
 from buildbot_bench.plugin.db.finding_rows import NewSearch
-from buildbot_bench.plugin.db.states import (
-    ImageState,
-    ProbeReason,
-    SearchKind,
-    SearchReason,
-)
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.calculating import LONG_S, calculate
 from buildbot_bench.plugin.farm.series import (
@@ -36,13 +31,7 @@ from buildbot_bench.plugin.farm.series import (
     least_loaded,
     removal_reason,
 )
-from buildbot_bench.plugin.queries.evidence import (
-    gather,
-    item_on,
-    merges_of,
-    relinks_of,
-    span_of,
-)
+from buildbot_bench.plugin.queries.evidence import gather, item_on, merges_of, relinks_of, span_of
 from buildbot_bench.plugin.queries.waits import expected, range_json
 from buildbot_bench.plugin.requests.variants import keep_patch
 

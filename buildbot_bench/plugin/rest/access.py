@@ -1,37 +1,38 @@
-"""Log-in by password files, and the roles that the farm's own resources demand.
+"""Log-in by password files, OAuth sites or a proxy, and the roles that our resources demand.
 
 Password files may change while the farm runs. A patch is code that runs on builders and DUTs: a
-patch of somebody without the role `approve` is built only after approval.
+patch of somebody without the role `approve` is built only after approval. Names of several places
+are kept apart: `ann` has a password here, `ann@github` an account there.
 """
 
 import hmac
+import os
 import re
+import secrets
+import stat
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from buildbot.www.auth import AuthBase, CustomAuth
+from buildbot import config
+from buildbot.www.auth import AuthBase, CustomAuth, RemoteUserAuth, UserInfoProviderBase
 from buildbot.www.authz import Authz, Forbidden
 from buildbot.www.authz.endpointmatchers import EndpointMatcherBase, Match
+from buildbot.www.authz.roles import RolesFromBase
 from twisted.cred.error import UnauthorizedLogin
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred, fail, succeed
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
 from twisted.web.guard import BasicCredentialFactory
+from twisted.web.http import SERVICE_UNAVAILABLE
+from twisted.web.resource import Resource
 
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.plugin.buildbot_fixes.session_cookies import sign_sessions
-from buildbot_bench.plugin.rest.sign_on import (
-    LoginByEither,
-    NamedAfterPlace,
-    NotYet,
-    draw_session_key,
-    place_of,
-    read_session_key,
-)
+from buildbot_bench.plugin.private_files import SESSION_KEY
 
 _LOG = Logger()
 
@@ -69,9 +70,9 @@ class BenchAuth(CustomAuth):
         self.master: Any = None  # until `reconfigAuth`; requests may come before it
         self.elsewhere = elsewhere
         if elsewhere is not None:
-            elsewhere.userInfoProvider = NamedAfterPlace(place_of(elsewhere))
+            elsewhere.userInfoProvider = _NamedAfterPlace(_place_of(elsewhere))
         self._directory = directory
-        self.session_key = read_session_key(directory)
+        self.session_key = _read_session_key(directory)
         self._clock = clock
         self.credentialFactories = [_BasicWithAddress(b"buildbot")]
         self._wrong: Counter[bytes] = Counter()
@@ -81,7 +82,7 @@ class BenchAuth(CustomAuth):
         """Buildbot says which master it is for."""
         super().reconfigAuth(master, new_config)
         if self.session_key is None:
-            self.session_key = draw_session_key(self._directory)
+            self.session_key = _draw_session_key(self._directory)
         sign_sessions(master.www.site, self.session_key, new_config.buildbotURL)
         if self.elsewhere is not None:
             self.elsewhere.reconfigAuth(master, new_config)
@@ -93,15 +94,15 @@ class BenchAuth(CustomAuth):
     def getLoginResource(self) -> Any:
         """What answers auth/login."""
         if self.master is None:
-            return NotYet()
+            return _NotYet()
         password = super().getLoginResource()
         if self.elsewhere is None:
             return password
-        return LoginByEither(password=password, elsewhere=self.elsewhere.getLoginResource())
+        return _LoginByEither(password=password, elsewhere=self.elsewhere.getLoginResource())
 
     def getLogoutResource(self) -> Any:
         """What answers auth/logout."""
-        return NotYet() if self.master is None else super().getLogoutResource()
+        return _NotYet() if self.master is None else super().getLogoutResource()
 
     def maybeAutoLogin(self, request: Any) -> Deferred[None]:
         """A reverse proxy says with each request for the page who asks."""
@@ -200,3 +201,108 @@ def require(args: Mapping[Any, Any], role: str) -> None:
 def owner_of(args: Mapping[Any, Any]) -> str:
     """Who asks, as Buildbot names them; empty when nobody knows."""
     return str(args.get("owner") or "")
+
+
+def _place_of(auth: AuthBase) -> str:
+    """The part behind the @ of the names that come from there."""
+    return "proxy" if isinstance(auth, RemoteUserAuth) else str(getattr(auth, "name", "")).lower()
+
+
+class _NamedAfterPlace(UserInfoProviderBase):
+    """Puts the place behind each name, so that no person there has the roles of somebody here."""
+
+    def __init__(self, place: str) -> None:
+        super().__init__()
+        self.name = place
+
+    def getUserInfo(self, username: str) -> Deferred[dict[str, str]]:
+        """What Buildbot is to know of a user besides, the name among it."""
+        return succeed({"username": f"{username.partition('@')[0]}@{self.name}"})
+
+
+class _LoginByEither(Resource):
+    """A request that brings a password is answered by one resource, any other by the other one."""
+
+    isLeaf = True
+
+    def __init__(self, *, password: Any, elsewhere: Any) -> None:
+        super().__init__()
+        self._password = password
+        self._elsewhere = elsewhere
+
+    def render(self, request: Any) -> Any:
+        """Commands bring a password, browsers do not."""
+        brought = request.getHeader(b"authorization") is not None
+        return (self._password if brought else self._elsewhere).render(request)
+
+
+class _NotYet(Resource):
+    """Answers until the master has taken over what its new configuration says of log-ins.
+
+    Buildbot shows the new way to log in some tenths of a second before that.
+    """
+
+    isLeaf = True
+
+    def render(self, request: Any) -> bytes:
+        """503; a browser asks again by itself."""
+        request.setResponseCode(SERVICE_UNAVAILABLE)
+        request.setHeader(b"retry-after", b"1")
+        request.setHeader(b"refresh", b"1")
+        request.setHeader(b"content-type", b"text/plain; charset=utf-8")
+        return b"The farm reads its configuration. Try again in a second.\n"
+
+
+class BenchRolesFromGroups(RolesFromBase):
+    """Gives the members of any of these groups all of these roles."""
+
+    def __init__(self, *, roles: Collection[str], groups: Collection[str]) -> None:
+        super().__init__()
+        self._roles = list(roles)
+        self._groups = frozenset(groups)
+
+    def getRolesFromUser(self, userDetails: Mapping[str, Any]) -> list[str]:
+        """The roles of somebody whose groups a site reported."""
+        return self._roles if self._groups & set(userDetails.get("groups", ())) else []
+
+
+# HS256, which Buildbot signs by, wants as many bits as its digest has (RFC 7518, 3.2); in hex.
+_FEWEST_CHARACTERS = 32
+
+
+def _read_session_key(directory: Path) -> str | None:
+    """The key in a directory; None when there is no such file.
+
+    Buildbot does not start, or goes on as it was, with a file that others can read, or that is too
+    short to be a key.
+    """
+    path = directory / SESSION_KEY
+    try:
+        key, mode = path.read_text().strip(), path.stat().st_mode
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        config.error(f"{path}: {error}: write one by `openssl rand -hex 32 > {SESSION_KEY}`")
+        return None
+    if mode & (stat.S_IRWXG | stat.S_IRWXO):
+        config.error(f"{path} is open to others: chmod 600 {path}")
+    if len(key) < _FEWEST_CHARACTERS:
+        config.error(
+            f"{path} has {len(key)} characters, fewer than {_FEWEST_CHARACTERS}:"
+            f" write one by `openssl rand -hex 32 > {SESSION_KEY}`"
+        )
+    return key
+
+
+def _draw_session_key(directory: Path) -> str:
+    """Write a new key into a directory; where it cannot be written, it holds until the next start.
+
+    Sessions that another key signed end.
+    """
+    key, path = secrets.token_hex(32), directory / SESSION_KEY
+    try:
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(f"{key}\n")
+    except OSError as error:
+        _LOG.warn("bench: each start ends all sessions: {path}: {error}", path=path, error=error)
+    return key

@@ -15,10 +15,9 @@ from buildbot_bench.api.requests import (
 from buildbot_bench.plugin.broker.quarantine import release
 from buildbot_bench.plugin.farm import farm_of
 from buildbot_bench.plugin.queries import incident_groups
-from buildbot_bench.plugin.queries.comparisons import ComparisonViews
+from buildbot_bench.plugin.queries.comparisons import ComparisonViews, directory_of
 from buildbot_bench.plugin.queries.judgements import judgement, newest_judgements
 from buildbot_bench.plugin.queries.overview import testbed
-from buildbot_bench.plugin.queries.result_directory import directory_of
 from buildbot_bench.plugin.queries.searches import SearchViews
 from buildbot_bench.plugin.requests.comparison_requests import ComparisonRequests
 from buildbot_bench.plugin.requests.marks import MarkRequests

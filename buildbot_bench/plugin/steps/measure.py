@@ -11,14 +11,14 @@ from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.profile.formats import parse_folded
 from buildbot_bench.core.profile.model import tidy_packets, tidy_places
 from buildbot_bench.core.wire import Event, FailureKind, Finished, Measured, Phase, Profiled
-from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow, ProfileRow
-from buildbot_bench.plugin.db.states import (
+from buildbot_bench.plugin.db.columns import (
     OPEN_PROBES,
     OPEN_PROFILES,
     ImageState,
     ProbeReason,
     ProfileState,
 )
+from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow, ProfileRow
 from buildbot_bench.plugin.farm import Farm, farm_of
 from buildbot_bench.plugin.farm.farm import may_be_followed_again, recorded_of
 from buildbot_bench.plugin.steps.record import (

@@ -18,8 +18,8 @@ from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageErro
 from buildbot_bench.core.limits import KERNEL_ARCHIVE, ArchiveBudget, spoken
 from buildbot_bench.core.read_files import MOST_BYTES, SUFFIX, parse_read_files
 from buildbot_bench.plugin.artefacts.place import BLOCK_BYTES, Artefact, ArtefactMissingError
+from buildbot_bench.plugin.db.columns import ImageState
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRow, ProfileRow
-from buildbot_bench.plugin.db.states import ImageState
 from buildbot_bench.plugin.farm import Farm, farm_of
 
 Row = TypeVar("Row", ImageRow, ProbeRow, ProfileRow)

@@ -10,6 +10,7 @@ from urllib.parse import quote
 import sqlalchemy as sa
 
 from buildbot_bench.core.metric import COSTS
+from buildbot_bench.plugin.db.columns import ProfileState
 from buildbot_bench.plugin.db.schema import (
     AB_TEST,
     BRANCH,
@@ -18,7 +19,6 @@ from buildbot_bench.plugin.db.schema import (
     PROFILE,
     SEARCH,
 )
-from buildbot_bench.plugin.db.states import ProfileState
 from tests.fakes.served import API, PAGES
 
 # Buildbot's patterns of our REST resources, and what an answer's list is called; "" is a file.

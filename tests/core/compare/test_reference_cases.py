@@ -21,8 +21,7 @@ from buildbot_bench.core.compare.model import (
 from buildbot_bench.core.compare.schedule import next_block
 from buildbot_bench.core.compare.text import text
 from buildbot_bench.core.sample import PPS
-from buildbot_bench.lab.driver import Blast
-from buildbot_bench.lab.runner import Dut
+from buildbot_bench.lab.driver import Blast, Dut
 from buildbot_bench.lab.tables import choose, load_testbeds, make_driver
 from tests.fakes.compared import comparison_of
 

@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from buildbot_bench.core.wire import Event, Failed, Finished, Measured
+from buildbot_bench.lab.driver import Budget, Request, measure
+from buildbot_bench.lab.driver import Dut as Life
 from buildbot_bench.lab.drivers.ssh import SshDriver
 from buildbot_bench.lab.files import sha256
 from buildbot_bench.lab.hardware.flows import PktgenTraffic
@@ -19,8 +21,6 @@ from buildbot_bench.lab.hardware.settings import (
     WorkloadSettings,
 )
 from buildbot_bench.lab.power import CommandPower
-from buildbot_bench.lab.runner import Budget, Request, measure
-from buildbot_bench.lab.runner import Dut as Life
 from tests.fakes.lab_host.dut import Dut
 from tests.fakes.lab_host.machines import Host, Network
 

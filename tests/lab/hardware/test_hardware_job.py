@@ -8,11 +8,11 @@ import pytest
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision
 from buildbot_bench.core.wire import Failed, FailureKind, Finished, split_logs
+from buildbot_bench.lab.driver import Budget
 from buildbot_bench.lab.files import sha256
 from buildbot_bench.lab.hardware.facts import EMULATED
 from buildbot_bench.lab.hardware.settings import ReferenceSettings, WorkloadSettings
 from buildbot_bench.lab.pktgen import Reading, parse_receiver
-from buildbot_bench.lab.runner import Budget
 from tests.fakes.lab_host.bench import archive, values
 from tests.fakes.lab_host.machines import Host
 

@@ -6,7 +6,7 @@ import pytest
 
 from buildbot_bench.core.errors import InfraError, UsageError
 from buildbot_bench.lab.drivers.ssh import SshDriver
-from buildbot_bench.lab.hardware.gaps import gaps
+from buildbot_bench.lab.hardware.check import gaps
 from buildbot_bench.lab.hardware.settings import SshSettings
 from buildbot_bench.lab.power import CommandPower, IpmiPower
 from buildbot_bench.lab.tables import load_testbeds, make_driver

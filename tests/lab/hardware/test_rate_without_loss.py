@@ -9,9 +9,8 @@ from buildbot_bench.core.errors import InfraError
 from buildbot_bench.core.metric import BOOT, NDR, PDR
 from buildbot_bench.core.wire import FailureKind, Finished, RunLogs
 from buildbot_bench.lab.files import sha256
-from buildbot_bench.lab.hardware.flows import PktgenTraffic
+from buildbot_bench.lab.hardware.flows import LatencySettings, PktgenTraffic
 from buildbot_bench.lab.hardware.latency import NothingPassed, counted, lost_of, parse_counters
-from buildbot_bench.lab.latency import LatencySettings
 from buildbot_bench.lab.loss_search import LossSettings
 from tests.fakes.lab_host.bench import LOAD_PPS
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from buildbot_bench.core.wire import Failed, Finished, Measured, split_logs
+from buildbot_bench.lab.driver import Dut as Life
+from buildbot_bench.lab.driver import Request, measure
 from buildbot_bench.lab.files import sha256
 from buildbot_bench.lab.hardware.settings import WorkloadSettings
-from buildbot_bench.lab.runner import Dut as Life
-from buildbot_bench.lab.runner import Request, measure
 from tests.fakes.lab_host.bench import ONCE, values
 from tests.fakes.lab_host.machines import SSHD
 from tests.fakes.lab_host.namespaces import TunnelLab, can_make_namespaces

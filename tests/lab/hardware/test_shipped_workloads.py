@@ -7,12 +7,12 @@ import pytest
 import yaml
 
 from buildbot_bench.core.wire import Finished
+from buildbot_bench.lab.driver import Dut as Life
+from buildbot_bench.lab.driver import Request, measure
 from buildbot_bench.lab.files import sha256
+from buildbot_bench.lab.hardware.check import gaps
 from buildbot_bench.lab.hardware.config_set import parts_of
-from buildbot_bench.lab.hardware.gaps import gaps
 from buildbot_bench.lab.imported_sets import read_assignments
-from buildbot_bench.lab.runner import Dut as Life
-from buildbot_bench.lab.runner import Request, measure
 from buildbot_bench.lab.tables import load_testbeds
 from tests.fakes.lab_host.bench import ONCE
 from tests.readme import blocks

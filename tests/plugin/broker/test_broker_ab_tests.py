@@ -11,9 +11,8 @@ from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.evidence import MAX_FRUITLESS
 from buildbot_bench.plugin.broker.ab_tests import AbTests
 from buildbot_bench.plugin.broker.issue import Issuer
-from buildbot_bench.plugin.db.states import Priority
-from buildbot_bench.plugin.queries.comparisons import ComparisonViews
-from buildbot_bench.plugin.queries.result_directory import directory_of
+from buildbot_bench.plugin.db.columns import Priority
+from buildbot_bench.plugin.queries.comparisons import ComparisonViews, directory_of
 from buildbot_bench.plugin.requests.comparison_requests import ComparisonRequests
 
 WOBBLE = (0.0, 0.004, -0.003, 0.005, -0.006)

@@ -6,7 +6,7 @@ import pytest
 
 from buildbot_bench.core.incident.model import Ending
 from buildbot_bench.plugin.broker.breakages import Breakages
-from buildbot_bench.plugin.db.states import SearchKind
+from buildbot_bench.plugin.db.columns import SearchKind
 from buildbot_bench.plugin.outbox.search_mails import write_breakages
 from buildbot_bench.plugin.queries.breakage_views import breakage_report
 from buildbot_bench.render.message import notice_text

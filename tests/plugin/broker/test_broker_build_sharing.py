@@ -10,7 +10,7 @@ from buildbot_bench.core.sharing import Weights
 from buildbot_bench.plugin.broker.issue import Issuer
 from buildbot_bench.plugin.broker.quarantine import begin_build, next_build
 from buildbot_bench.plugin.db.ab_test_rows import AbTestVariant, NewAbTest
-from buildbot_bench.plugin.db.states import Priority, ProbeReason
+from buildbot_bench.plugin.db.columns import Priority, ProbeReason
 from tests.fakes.master import FakeMaster
 
 pytestmark = pytest.mark.both_databases

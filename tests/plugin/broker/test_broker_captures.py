@@ -18,8 +18,7 @@ from buildbot_bench.plugin.broker.issue import Issuer
 from buildbot_bench.plugin.broker.quarantine import end_quarantine, may_start
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.outbox.mail_outbox import MailOutbox
-from buildbot_bench.plugin.queries.comparisons import ComparisonViews
-from buildbot_bench.plugin.queries.result_directory import directory_of
+from buildbot_bench.plugin.queries.comparisons import ComparisonViews, directory_of
 from buildbot_bench.plugin.requests.comparison_requests import ComparisonRequests
 from tests.fakes.past import Past
 from tests.fakes.smtp import running

@@ -12,9 +12,8 @@ from buildbot_bench.core.wire import ONE_IMAGE
 from buildbot_bench.plugin.broker.ab_tests import AbTests
 from buildbot_bench.plugin.broker.issue import Issuer
 from buildbot_bench.plugin.db.ab_test_rows import AbTestImage
-from buildbot_bench.plugin.db.states import Priority
-from buildbot_bench.plugin.queries.comparisons import ComparisonViews
-from buildbot_bench.plugin.queries.result_directory import directory_of
+from buildbot_bench.plugin.db.columns import Priority
+from buildbot_bench.plugin.queries.comparisons import ComparisonViews, directory_of
 from buildbot_bench.plugin.requests.comparison_requests import ComparisonRequests
 from tests.fakes.database import iterated
 

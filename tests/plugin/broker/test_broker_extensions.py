@@ -6,8 +6,7 @@ from buildbot_bench.api.requests import ComparisonQuestion, Extension
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.evidence import MAX_FRUITLESS
 from buildbot_bench.plugin.broker.ab_tests import AbTests
-from buildbot_bench.plugin.queries.comparisons import ComparisonViews
-from buildbot_bench.plugin.queries.result_directory import directory_of
+from buildbot_bench.plugin.queries.comparisons import ComparisonViews, directory_of
 from buildbot_bench.plugin.requests.comparison_requests import ComparisonRequests
 from tests.plugin.broker.test_broker_ab_tests import build_all, measure, run
 

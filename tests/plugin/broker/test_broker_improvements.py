@@ -4,8 +4,8 @@ import pytest
 
 from buildbot_bench.plugin.broker.follow_ups import NEWS_S, Improvements
 from buildbot_bench.plugin.broker.searching import Searching
+from buildbot_bench.plugin.db.columns import JudgementState, Priority
 from buildbot_bench.plugin.db.finding_rows import VerdictGrounds
-from buildbot_bench.plugin.db.states import JudgementState, Priority
 from tests.fakes.past import boots
 
 pytestmark = pytest.mark.both_databases

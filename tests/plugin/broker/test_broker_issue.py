@@ -3,7 +3,7 @@
 import pytest
 
 from buildbot_bench.plugin.broker.issue import Issuer
-from buildbot_bench.plugin.db.states import Priority
+from buildbot_bench.plugin.db.columns import Priority
 
 
 @pytest.fixture

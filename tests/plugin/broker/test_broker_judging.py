@@ -4,10 +4,10 @@ import pytest
 
 from buildbot_bench.core.judge.model import Settled
 from buildbot_bench.core.sample import Sample
+from buildbot_bench.plugin.broker.follow_ups import MAX_ROUNDS
 from buildbot_bench.plugin.broker.judging import Judging
-from buildbot_bench.plugin.broker.verdicts import MAX_ROUNDS
+from buildbot_bench.plugin.db.columns import JudgementState
 from buildbot_bench.plugin.db.finding_rows import NewJudgement, VerdictGrounds
-from buildbot_bench.plugin.db.states import JudgementState
 from buildbot_bench.plugin.queries.incidents import alarmed_elsewhere
 from buildbot_bench.plugin.queries.judgements import settled_changes
 from tests.fakes.past import TESTBED, WORKLOAD, Past, boots

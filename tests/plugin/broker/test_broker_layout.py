@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
+from buildbot_bench.plugin.broker.follow_ups import MAX_ROUNDS
 from buildbot_bench.plugin.broker.issue import NoOps
 from buildbot_bench.plugin.broker.judging import Judging
 from buildbot_bench.plugin.broker.searching import Searching
-from buildbot_bench.plugin.broker.verdicts import MAX_ROUNDS
 from tests.fakes.past import boots
 
 HISTORY = range(1, 11)

@@ -5,7 +5,7 @@ import pytest
 from buildbot_bench.plugin.broker.collect import Collector
 from buildbot_bench.plugin.broker.issue import Issuer
 from buildbot_bench.plugin.broker.searching import Searching
-from buildbot_bench.plugin.db.states import Priority
+from buildbot_bench.plugin.db.columns import Priority
 from tests.fakes.past import boots
 from tests.plugin.farm.test_series import TWINS
 

@@ -10,7 +10,7 @@ from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.core.variant import Recipe, parse_recipe
 from buildbot_bench.plugin.broker.searching import Searching
 from buildbot_bench.plugin.db.finding_rows import Answers
-from buildbot_bench.plugin.farm import spans
+from buildbot_bench.plugin.queries import ranges
 from buildbot_bench.plugin.queries.evidence import gather_innermost, spans_of
 from buildbot_bench.plugin.queries.reports import report_of
 from buildbot_bench.plugin.queries.searches import SearchViews
@@ -197,7 +197,7 @@ async def test_no_search_goes_inside_merges_with_first_parent_or_a_fix(world, pr
 
 async def test_a_merge_of_very_many_commits_is_one_commit(world, project, monkeypatch):
     two_merges_deep(project)
-    monkeypatch.setattr(spans, "MOST_INSIDE", 3)
+    monkeypatch.setattr(ranges, "MOST_INSIDE", 3)
     assert await inside_of(world) == []
 
 

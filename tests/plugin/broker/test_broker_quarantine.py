@@ -9,7 +9,7 @@ from buildbot_bench.plugin.broker.commit_queue import ASK_AGAIN_AFTER_S, CommitQ
 from buildbot_bench.plugin.broker.issue import Issuer
 from buildbot_bench.plugin.broker.quarantine import MORE_OFTEN, ControlImages, may_start, release
 from buildbot_bench.plugin.broker.searching import Searching
-from buildbot_bench.plugin.db.states import Priority
+from buildbot_bench.plugin.db.columns import Priority
 from buildbot_bench.plugin.queries.control_images import control_state
 from tests.fakes.control import (
     CONTROLLED,

@@ -4,7 +4,7 @@ import pytest
 
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.plugin.broker.alarms import Recoveries
-from buildbot_bench.plugin.db.states import JudgementState
+from buildbot_bench.plugin.db.columns import JudgementState
 from tests.fakes.past import boots
 
 pytestmark = pytest.mark.both_databases

@@ -14,7 +14,7 @@ from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.plugin.broker.commit_queue import CommitQueue
 from buildbot_bench.plugin.broker.commit_watch import CommitWatch
 from buildbot_bench.plugin.broker.scheduler import Cycle
-from buildbot_bench.plugin.db.states import OPEN_PROBES, OPEN_PROFILES
+from buildbot_bench.plugin.db.columns import OPEN_PROBES, OPEN_PROFILES
 from buildbot_bench.plugin.db.store import BenchStore
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.queries.history import series_list

@@ -4,9 +4,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from buildbot_bench.plugin.broker.commit_queue import CommitQueue, Schedules
+from buildbot_bench.plugin.broker.commit_queue import CommitQueue
 from buildbot_bench.plugin.broker.commit_watch import CommitWatch
 from buildbot_bench.plugin.broker.issue import NoOps
+from buildbot_bench.plugin.broker.scheduler import Schedules
 from tests.fakes.past import Past
 
 NIGHTLY = ("  workflow_dispatch:\n", "  schedule: [{cron: '0 3 * * *'}]\n")

@@ -10,7 +10,7 @@ from buildbot_bench.plugin.broker.searching import (
     Searching,
     outcome,
 )
-from buildbot_bench.plugin.db.states import Priority
+from buildbot_bench.plugin.db.columns import Priority
 from tests.fakes.past import boots
 
 SLOW_FROM = 7

@@ -9,7 +9,7 @@ from buildbot_bench.core.sharing import Weights
 from buildbot_bench.plugin.broker.captures import CaptureRequests
 from buildbot_bench.plugin.broker.issue import Issuer
 from buildbot_bench.plugin.db.ab_test_rows import AbTestVariant, NewAbTest
-from buildbot_bench.plugin.db.states import Priority, ProbeReason, SearchReason
+from buildbot_bench.plugin.db.columns import Priority, ProbeReason, SearchReason
 from buildbot_bench.plugin.queries.turns import DAY_S, lab_turns
 from tests.fakes.fairness import waits_at_most_s
 

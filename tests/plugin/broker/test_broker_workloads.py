@@ -2,9 +2,9 @@
 
 import pytest
 
+from buildbot_bench.plugin.broker.quarantine import Workloads
 from buildbot_bench.plugin.broker.searching import Searching
-from buildbot_bench.plugin.broker.workloads import Workloads
-from buildbot_bench.plugin.db.states import OPEN_PROBES
+from buildbot_bench.plugin.db.columns import OPEN_PROBES
 from buildbot_bench.plugin.queries.breakages import troubles_of_workloads
 from buildbot_bench.plugin.queries.searches import SearchViews
 from buildbot_bench.plugin.queries.turns import lab_turns

@@ -11,11 +11,11 @@ import sqlalchemy as sa
 
 from buildbot_bench.api.states import ProbeState, SearchState
 from buildbot_bench.demo.on_disk import FarmPlace
+from buildbot_bench.plugin.db.columns import ProbeReason, SearchReason
 from buildbot_bench.plugin.db.finding_rows import NewSearch, SearchRow
 from buildbot_bench.plugin.db.rows import ImageRow, ProbeRequest, ProbeRow
 from buildbot_bench.plugin.db.schema import METADATA
 from buildbot_bench.plugin.db.sql import take_write_lock, upgrade
-from buildbot_bench.plugin.db.states import ProbeReason, SearchReason
 from buildbot_bench.plugin.db.store import BenchStore
 from tests.databases import DATABASES, empty_tables, new_schema, sqlite_engine
 from tests.fakes.database import DirectPool, iterated, sha

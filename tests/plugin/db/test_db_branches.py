@@ -2,10 +2,10 @@
 
 import pytest
 
-from buildbot_bench.plugin.db.branches import Segment, is_on
+from buildbot_bench.plugin.db.columns import JudgementState
+from buildbot_bench.plugin.db.commits import Segment, is_on
 from buildbot_bench.plugin.db.finding_rows import NewJudgement
 from buildbot_bench.plugin.db.rows import NewCommit
-from buildbot_bench.plugin.db.states import JudgementState
 
 MAIN, STABLE, RELENG = "main", "stable/14", "releng/14.0"
 

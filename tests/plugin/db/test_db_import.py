@@ -12,7 +12,7 @@ from buildbot_bench.core.model.learn import learn
 from buildbot_bench.history import MirrorHistory, mirror_path
 from buildbot_bench.plugin.db.rows import NewCommit
 from buildbot_bench.plugin.db.schema import METADATA
-from buildbot_bench.plugin.importing.command import main
+from buildbot_bench.plugin.operations.import_command import main
 from buildbot_bench.plugin.rest.views import as_csv
 from tests.databases import empty_tables
 from tests.gitrepo import Commit, add_commits, make_repository

@@ -5,7 +5,7 @@ import sqlalchemy as sa
 
 from buildbot_bench.plugin.db.ab_test_rows import AbTestVariant, NewAbTest
 from buildbot_bench.plugin.db.finding_rows import ReportRow
-from buildbot_bench.plugin.db.quarantines import in_doubt
+from buildbot_bench.plugin.db.images import in_doubt
 from buildbot_bench.plugin.db.rows import NewCommit
 from buildbot_bench.plugin.db.schema import ITERATION, REPORT
 from tests.fakes.database import iterated, rows_of, sha

@@ -7,10 +7,10 @@ from threading import Barrier
 
 import pytest
 
+from buildbot_bench.plugin.db.columns import ReportState
 from buildbot_bench.plugin.db.outbox import digest_reports
 from buildbot_bench.plugin.db.rows import NewCommit
 from buildbot_bench.plugin.db.sql import take_write_lock
-from buildbot_bench.plugin.db.states import ReportState
 from tests.fakes.database import sha
 
 MASTERS = 4

@@ -8,16 +8,16 @@ from hypothesis import strategies as st
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
-from buildbot_bench.plugin.db.finding_rows import NewJudgement, NewSearch
-from buildbot_bench.plugin.db.rows import NewCommit, ProbeRequest
-from buildbot_bench.plugin.db.schema import METADATA
-from buildbot_bench.plugin.db.states import (
+from buildbot_bench.plugin.db.columns import (
     ImageState,
     JudgementState,
     Priority,
     ProbeReason,
     SearchReason,
 )
+from buildbot_bench.plugin.db.finding_rows import NewJudgement, NewSearch
+from buildbot_bench.plugin.db.rows import NewCommit, ProbeRequest
+from buildbot_bench.plugin.db.schema import METADATA
 from tests.fakes.database import iterated
 
 MAIN, FORK = "main", "fork:main"

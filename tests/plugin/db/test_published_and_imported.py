@@ -24,7 +24,7 @@ from buildbot_bench.core.model.noise import Noise
 from buildbot_bench.core.sample import PPS
 from buildbot_bench.core.wire import LONGEST_LOG, RunLogs, join_logs
 from buildbot_bench.lab.pktgen import HEAD_LINES, TAIL_LINES, Reading, parse_receiver
-from buildbot_bench.plugin.importing.archive import Group, Refused, read_archive
+from buildbot_bench.plugin.operations.netbenches import Group, Refused, read_archive
 from tests.fakes.compared import comparison_of
 from tests.running import ran
 

@@ -6,9 +6,9 @@ import pytest
 
 from buildbot_bench.core.search import Answer, Step
 from buildbot_bench.core.triggers import DAY_S, WEEK_S
+from buildbot_bench.plugin.db.columns import ReportState
 from buildbot_bench.plugin.db.finding_rows import ReportRow
 from buildbot_bench.plugin.db.schema import REPORT
-from buildbot_bench.plugin.db.states import ReportState
 from buildbot_bench.plugin.outbox.search_mails import (
     write_digest,
     write_search_mail,

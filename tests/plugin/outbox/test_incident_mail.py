@@ -6,11 +6,11 @@ import pytest
 
 from buildbot_bench.core.incident.model import Breakage, Ending
 from buildbot_bench.core.search import Answer, Step
+from buildbot_bench.plugin.db.columns import ReportState
 from buildbot_bench.plugin.db.finding_rows import Recovery
-from buildbot_bench.plugin.db.states import ReportState
-from buildbot_bench.plugin.outbox.addressing import NEWS_S
 from buildbot_bench.plugin.outbox.mail_outbox import MailOutbox
 from buildbot_bench.plugin.outbox.search_mails import (
+    NEWS_S,
     write_breakages,
     write_recoveries,
     write_search_mail,

@@ -5,8 +5,8 @@ from email import message_from_bytes, policy
 import pytest
 
 from buildbot_bench.core.search import Answer
-from buildbot_bench.plugin.outbox.addressing import NEWS_S
 from buildbot_bench.plugin.outbox.farm_mails import WEEK_S, write_alive, write_quarantines
+from buildbot_bench.plugin.outbox.search_mails import NEWS_S
 from tests.fakes.control import CONTROLLED, WITH_CONTROL, control_rounds
 from tests.fakes.past import Past, boots
 

@@ -256,7 +256,7 @@ async def test_a_farm_without_sites_does_nothing(past, make_farm, master):
 CHAT = """\
 from pathlib import Path
 
-from buildbot_bench.plugin.outbox.site import WantedNotice
+from buildbot_bench.plugin.outbox.sites import WantedNotice
 from buildbot_bench.workflow.fields import Model, Name
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from buildbot_bench.core.revision import Particulars, RevisionRange
-from buildbot_bench.plugin.outbox.addressing import addressees, recipients_among
+from buildbot_bench.plugin.outbox.search_mails import addressees, recipients_among
 from buildbot_bench.workflow.settings import Mail
 from tests.fakes import reports
 from tests.fakes.reports import history, of_one_step

@@ -5,7 +5,7 @@ import pytest
 from buildbot_bench.api.states import AbTestState
 from buildbot_bench.plugin.broker.issue import Issuer
 from buildbot_bench.plugin.db.ab_test_rows import AbTestVariant, NewAbTest
-from buildbot_bench.plugin.db.states import Priority, SearchKind
+from buildbot_bench.plugin.db.columns import Priority, SearchKind
 from buildbot_bench.plugin.queries.comparisons import ComparisonViews
 from buildbot_bench.plugin.queries.overview import lab
 from buildbot_bench.plugin.queries.searches import SearchViews

@@ -12,7 +12,7 @@ from twisted.internet.threads import deferToThread
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.patch import check_patch
 from buildbot_bench.demo.cli import review_site
-from buildbot_bench.lab.drivers.recording import PATCH, load_series
+from buildbot_bench.lab.drivers.replay import PATCH, load_series
 from buildbot_bench.plugin.requests.variants import fetch_review
 
 DATA = Path(str(resources.files("buildbot_bench.demo") / "data"))

@@ -7,9 +7,9 @@ from email import message_from_bytes, policy
 import pytest
 
 from buildbot_bench.plugin.broker.ab_tests import AbTests
-from buildbot_bench.plugin.broker.commit_queue import Schedules
+from buildbot_bench.plugin.broker.scheduler import Schedules
 from buildbot_bench.plugin.outbox.search_mails import write_comparisons
-from buildbot_bench.plugin.requests.scheduled import ScheduledComparisons
+from buildbot_bench.plugin.service import ScheduledComparisons
 from tests.fakes.past import Past
 
 FACTORS = "{vimage: VIMAGE, tx: 'net.x:0,1'}"

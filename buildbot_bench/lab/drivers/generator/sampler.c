@@ -15,7 +15,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#define DEPTH 24 /* frames; SAMPLE_FRAMES in sampling.py */
+#define DEPTH 24 /* frames; SAMPLE_FRAMES in child.py */
 #define MOST 16384 /* samples; the file has room for so many */
 #define OURS 2 /* the handler itself, and the system's frame for it */
 

@@ -19,9 +19,9 @@ from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.legible import long_line, quoted
 from buildbot_bench.core.revision import Revision, branch_in
 from buildbot_bench.history import MirrorHistory, mirror_path
-from buildbot_bench.plugin.db.branches import branches
+from buildbot_bench.plugin.db.commits import branches
 from buildbot_bench.plugin.db.sql import is_current, take_write_lock
-from buildbot_bench.plugin.importing.archive import (
+from buildbot_bench.plugin.operations.netbenches import (
     ArchivedBoot,
     Group,
     ImportedSeries,

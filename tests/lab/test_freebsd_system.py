@@ -4,11 +4,10 @@ import ipaddress
 
 import pytest
 
-from buildbot_bench.lab.virtual.freebsd import script
-from buildbot_bench.lab.virtual.freebsd.system import FreeBSD
-from buildbot_bench.lab.virtual.settings import FREEBSD, QemuSettings
+from buildbot_bench.lab.virtual import freebsd_system
+from buildbot_bench.lab.virtual.freebsd_system import FreeBSD
+from buildbot_bench.lab.virtual.settings import FREEBSD, QemuSettings, workloads_of
 from buildbot_bench.lab.virtual.system import BootImage
-from buildbot_bench.lab.virtual.workloads import workloads_of
 
 WORKLOADS = workloads_of(FREEBSD)
 OF_FREEBSD = b"\x7fELF\x02\x01\x01\x09"  # 64 bits, little-endian, and EI_OSABI, which 15 looks at
@@ -16,7 +15,8 @@ OF_FREEBSD = b"\x7fELF\x02\x01\x01\x09"  # 64 bits, little-endian, and EI_OSABI,
 
 def lines(workload, nic="em", settings=()):
     return [
-        line.split() for line in script.commands(WORKLOADS[workload], nic, settings).splitlines()
+        line.split()
+        for line in freebsd_system.commands(WORKLOADS[workload], nic, settings).splitlines()
     ]
 
 
@@ -64,8 +64,8 @@ def test_no_firewall_looks_at_what_is_only_forwarded():
 
 
 def test_a_console_says_when_it_is_ready():
-    assert script.is_ready("kern.build_id: 0123\r\nbench: ready\r\n")
-    assert not script.is_ready("em0: link state changed to UP\r\n")
+    assert freebsd_system.is_ready("kern.build_id: 0123\r\nbench: ready\r\n")
+    assert not freebsd_system.is_ready("em0: link state changed to UP\r\n")
 
 
 @pytest.mark.parametrize(
@@ -92,8 +92,8 @@ def test_a_console_says_when_it_is_ready():
     ],
 )
 def test_what_will_never_be_well_is_known_from_the_console(console, fault):
-    assert fault in script.fault(console)
-    assert bool(script.fault(console)) == bool(fault)
+    assert fault in freebsd_system.fault(console)
+    assert bool(freebsd_system.fault(console)) == bool(fault)
 
 
 def environment(home):

@@ -26,7 +26,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit status."""
     options = _parser().parse_args(argv)
     # Not for --help.
-    from buildbot_bench.plugin.importing.import_archives import import_archives  # noqa: PLC0415
+    from buildbot_bench.plugin.operations.import_archives import import_archives  # noqa: PLC0415
 
     try:
         tally = import_archives(options)

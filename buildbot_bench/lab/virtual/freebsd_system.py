@@ -1,5 +1,6 @@
-"""FreeBSD for amd64 as a DUT: kernel archives, booted by a loader of our own."""
+"""FreeBSD for amd64 as a DUT: archives booted by our loader, and the script for our init."""
 
+import re
 import shutil
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -8,16 +9,30 @@ from pathlib import Path, PurePosixPath
 from buildbot_bench.archives.disk import make_file_system, program_at
 from buildbot_bench.archives.members import DAMAGED, opened
 from buildbot_bench.core.errors import BenchError, InfraError, UntestableRevision
+from buildbot_bench.core.freebsd_releases import NEEDS
 from buildbot_bench.lab.driver import CheckFinding
 from buildbot_bench.lab.drivers.child import compiler
 from buildbot_bench.lab.files import check_digest, sha256
-from buildbot_bench.lab.virtual.freebsd import script
-from buildbot_bench.lab.virtual.freebsd.script import Handed, checker, handing, programs
+from buildbot_bench.lab.virtual.bursts import BurstTraffic
 from buildbot_bench.lab.virtual.machine import VirtualMachine, last_words
-from buildbot_bench.lab.virtual.settings import FREEBSD, PPS, QemuSettings
-from buildbot_bench.lab.virtual.system import BootImage, FileKind, kind_of
-from buildbot_bench.lab.virtual.wires import BurstTraffic
-from buildbot_bench.lab.virtual.workloads import workloads_of
+from buildbot_bench.lab.virtual.settings import (
+    FREEBSD,
+    IPFW_COMMAND,
+    PF_COMMAND,
+    PPS,
+    QemuSettings,
+    VirtualWorkload,
+    workloads_of,
+)
+from buildbot_bench.lab.virtual.system import (
+    BootImage,
+    FileKind,
+    Handed,
+    checker,
+    handing,
+    kind_of,
+    programs,
+)
 
 KERNEL, DEBUG = "kernel", "kernel.debug"
 
@@ -160,13 +175,13 @@ class FreeBSD:
         made = programs(self._home)
         settings = (*self._settings.sysctls, *tunables)
         asked = self._workloads[workload]
-        commands = script.commands(asked, self._settings.nic, settings)
+        script = commands(asked, self._settings.nic, settings)
         directory = self._home / "boot"
         tree = directory / "tree"
         (tree / "dev").mkdir(parents=True, exist_ok=True)
         files = {
             "sbin/init": (0o555, made.init_of_freebsd()),
-            "etc/commands": (0o444, commands.encode()),
+            "etc/commands": (0o444, script.encode()),
         }
         make_file_system(tree, files, directory / "root", size_mib=1)
         (directory / "kenv").write_bytes(self._environment(tunables))
@@ -182,11 +197,11 @@ class FreeBSD:
 
     def is_ready(self, console: str) -> bool:
         """When init says so."""
-        return script.is_ready(console)
+        return is_ready(console)
 
     def fault(self, console: str) -> str:
         """What its console says of it."""
-        return script.fault(console)
+        return fault(console)
 
     def suspects_testbed(self, image: BootImage) -> bool:
         """Where no FreeBSD ever forwarded, none may be able to."""
@@ -242,3 +257,63 @@ def _boot_checker(settings: QemuSettings, home: Path) -> str:
         return machine.console()
     finally:
         machine.power_off()
+
+
+READY = "bench: ready"
+_FAILED = re.compile(r"^error: (\d+): ([^\r\n]*)", re.MULTILINE)
+_UNLINKED = re.compile(r"^(KLD [^\r\n]*(?:: depends on|could not finalize)[^\r\n]*)", re.MULTILINE)
+_NO_ROOT = re.compile(r"^mountroot>", re.MULTILINE)
+# errno(2) of FreeBSD; the lab host may be another system.
+_REASONS = {
+    1: "that is not permitted while it runs",
+    2: "there is no such name",
+    6: "there is no such interface: the kernel lacks its driver",
+    22: "that is no value for it",
+    43: "there is no such protocol",
+    47: "there is no such protocol",
+    60: "it takes too long",
+    78: "there is no such system call",
+}
+# The same of the firewalls' own commands; any other number is one of these.
+_NO_FIREWALL = dict.fromkeys((2, 42), "neither kernel nor artefact have that firewall")
+_NEWER_FIREWALL = "its interface is another one than FreeBSD 13's, which alone is known here"
+
+
+def commands(workload: VirtualWorkload, nic: str, settings: Sequence[str]) -> str:
+    """The script for a workload: addresses, a route to the receiver, and what else is to be set.
+
+    The DUT's ports are the network driver's first two; `settings` are NAME=VALUE.
+    """
+    ports = (f"{nic}0", f"{nic}1")
+    lines = ["-sysctl kern.build_id", *workload.commands(*ports)]
+    lines += [f"{command} {port}" for command in ("up", "link") for port in ports]
+    lines += [f"sysctl {setting}" for setting in settings]
+    # Once more, as the kernel's own words may have come among the first.
+    lines += ["-sysctl kern.build_id", f"say {READY}"]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def is_ready(console: str) -> bool:
+    """Whether init did all it was asked to do."""
+    return READY in console
+
+
+def fault(console: str) -> str:
+    """What keeps a kernel from being ready, for ever, in a clause; empty when nothing does."""
+    if _NO_ROOT.search(console):
+        return (
+            "finds no root: it lacks `device md` or `options FFS`, which MINIMAL has no more since "
+            f"{NEEDS['ffs'].since}"
+        )
+    if unlinked := _UNLINKED.search(console):
+        return f"could not load a module: {unlinked[1]}"
+    if failed := _FAILED.search(console):
+        return f"could not do `{failed[2]}` ({_reason(int(failed[1]), failed[2])})"
+    return ""
+
+
+def _reason(number: int, line: str) -> str:
+    """What an errno(2) of FreeBSD means for a command."""
+    if line in (IPFW_COMMAND, PF_COMMAND):
+        return _NO_FIREWALL.get(number, _NEWER_FIREWALL)
+    return _REASONS.get(number, f"errno {number} of FreeBSD")

@@ -26,13 +26,13 @@ from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.sample import PPS, Metric
 from buildbot_bench.lab.pktgen import Unusable, parse_receiver
+from buildbot_bench.plugin.db.columns import ImageState, ProbeReason
 from buildbot_bench.plugin.db.commits import add_commits
 from buildbot_bench.plugin.db.images import ensure_image
 from buildbot_bench.plugin.db.probes import ensure_probe, probe_by_key
 from buildbot_bench.plugin.db.rows import ImageRow, NewCommit, ProbeRequest, ProbeRow
 from buildbot_bench.plugin.db.samples import add_iteration, keep_metric
 from buildbot_bench.plugin.db.sql import change
-from buildbot_bench.plugin.db.states import ImageState, ProbeReason
 
 _VARIABLE = re.compile(r'^([A-Z_]+)="(.*)"\s*$', re.MULTILINE)
 _ESCAPED = re.compile(r'\\(["\\$`])')  # as sh(1) reads a character between double quotes

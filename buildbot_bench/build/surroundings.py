@@ -1,6 +1,8 @@
-"""A build script's sandbox, by bubblewrap or a FreeBSD jail: its own directory, no network."""
+"""The surroundings of a build: a source tree from a shared mirror, and the sandbox of scripts."""
 
+import fcntl
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,7 +14,85 @@ from typing import Literal, NoReturn
 
 import buildbot_bench
 from buildbot_bench.build.journal import refusal
-from buildbot_bench.core.errors import InfraError
+from buildbot_bench.core.errors import InfraError, UsageError
+from buildbot_bench.core.legible import quoted
+from buildbot_bench.programs import answer_of
+
+# git 2.39 never ends a commit-graph with a date beyond 64 bits and a grandchild of its commit, and
+# whoever may push can write such a date. By default a power cut leaves objects empty that no later
+# fetch replaces.
+_CONFIG = ("-c", "gc.writeCommitGraph=false", "-c", "core.fsync=all")
+_STALE_LOCKS = ("*.lock", "refs/**/*.lock")
+_SHA = re.compile(r"[0-9a-f]{40}", re.ASCII)
+
+
+def check_out(mirror: Path, repository: str, sha: str, place: Path) -> None:
+    """Have `place` be that commit of the repository and nothing else."""
+    if not _SHA.fullmatch(sha):
+        raise UsageError(f"{quoted(sha, columns=60)} is no full hash of a commit")
+    mirror.parent.mkdir(parents=True, exist_ok=True)
+    place.mkdir(parents=True, exist_ok=True)
+    with _alone(mirror):
+        _remove_locks(mirror)
+        if mirror.exists() and not _answers(mirror, f"--git-dir={mirror}", "rev-parse"):
+            # A power cut soon after it was cloned: git does not wait until HEAD is on the disk.
+            shutil.rmtree(mirror)
+        if not mirror.exists():
+            _git(mirror.parent, "clone", "--quiet", "--mirror", "--", repository, str(mirror))
+        if not _answers(mirror, "cat-file", "-e", f"{sha}^{{commit}}"):
+            _git(mirror, "fetch", "--quiet", "--force", "--", repository, "+refs/*:refs/*")
+        if (place / ".git").is_file() and not _answers(place, "rev-parse"):
+            shutil.rmtree(place)  # a worktree of a mirror that is gone
+            place.mkdir()
+        if not _is_worktree_of(place, mirror):
+            if any(place.iterdir()):
+                raise InfraError(f"{place} is in the way", hint="it is no worktree: remove it")
+            _git(mirror, "worktree", "prune")
+            _git(mirror, "worktree", "add", "--quiet", "--force", "--detach", str(place), sha)
+    own = _run(place, "rev-parse", "--path-format=absolute", "--git-dir")
+    if not own.returncode:
+        _remove_locks(Path(own.stdout.strip()))
+    _git(place, "checkout", "--quiet", "--force", "--detach", sha)
+    _git(place, "clean", "--quiet", "-ffdx")
+
+
+def _remove_locks(directory: Path) -> None:
+    """Remove what a git left behind that was killed: nobody works there but who calls."""
+    for pattern in _STALE_LOCKS:
+        for stale in directory.glob(pattern):
+            stale.unlink(missing_ok=True)
+
+
+@contextmanager
+def _alone(mirror: Path) -> Iterator[None]:
+    """Two builders of one machine do not fetch at once."""
+    with mirror.with_name(f"{mirror.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _is_worktree_of(place: Path, mirror: Path) -> bool:
+    if not (place / ".git").is_file():
+        return False
+    done = _run(place, "rev-parse", "--path-format=absolute", "--git-common-dir")
+    return not done.returncode and Path(done.stdout.strip()).resolve() == mirror.resolve()
+
+
+def _answers(directory: Path, *words: str) -> bool:
+    return _run(directory, *words).returncode == 0
+
+
+def _git(directory: Path, *words: str) -> None:
+    done = _run(directory, *words)
+    if done.returncode != 0:
+        raise InfraError(f"git {words[0]} failed: {done.stderr.strip()[-500:]}")
+
+
+def _run(directory: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    command = ["git", "-C", str(directory), *_CONFIG, *words]
+    env = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+    return answer_of(command, deadline_s=None, env=env)
+
 
 Use = Literal["auto", "bubblewrap", "jail"]
 # Of each system that has bubblewrap; what is not there is left out. /etc may hold passwords.
@@ -87,7 +167,7 @@ def _in_jail(sandbox: Sandbox, words: Sequence[str]) -> str:
 
     The exit status is 128 more than the signal that ended it.
     """
-    if _found() is None:
+    if _helper() is None:
         return f"there is no {HELPER} on the PATH or in {_PLACES[0]}"
     with _held_open() as stdin:
         tried = jail_command(Path("/"), ["true"], {"PATH": os.defpath})
@@ -119,14 +199,14 @@ def _become(words: Sequence[str], env: Mapping[str, str]) -> NoReturn:
 def _arguments(sandbox: Sandbox, cwd: Path, home: Path) -> Iterator[str]:
     yield from ("--unshare-all", "--die-with-parent", "--new-session")
     yield from ("--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--tmpfs", "/var/tmp")  # noqa: S108
-    for path in (*_SYSTEM, *_own(), *map(str, sandbox.read)):
+    for path in (*_SYSTEM, *_own_places(), *map(str, sandbox.read)):
         yield from ("--ro-bind-try", path, path)
     for place in (sandbox.directory, *sandbox.write, home):
         yield from ("--bind", str(place), str(place))
     yield from ("--chdir", str(cwd))
 
 
-def _own() -> Iterator[str]:
+def _own_places() -> Iterator[str]:
     """What `bench-build` itself needs, when the script calls it."""
     places = (sys.prefix, sys.base_prefix, Path(buildbot_bench.__file__).parent)
     return (str(place) for place in places if str(place) != "/")
@@ -144,7 +224,7 @@ def jail_command(directory: Path, words: Sequence[str], env: Mapping[str, str]) 
     The environment stands on the command line, which other users of the machine see.
     """
     named = [f"{name}={value}" for name, value in env.items()]
-    helper = _found() or HELPER
+    helper = _helper() or HELPER
     return ["doas", "-n", helper, str(directory), "/usr/bin/env", "-i", *named, *words]
 
 
@@ -159,6 +239,6 @@ def _held_open() -> Iterator[int]:
         os.close(ours)
 
 
-def _found() -> str | None:
+def _helper() -> str | None:
     path = os.pathsep.join([os.environ.get("PATH", os.defpath), *_PLACES])
     return shutil.which(HELPER, path=path)

@@ -1,1 +1,0 @@
-"""FreeBSD in a virtual machine without a disk: archive, loader, root, commands."""

@@ -1,1 +1,0 @@
-"""The import of a lab's past from a netbenches tree into the farm's tables."""
