@@ -32,7 +32,7 @@ from twisted.internet.task import LoopingCall, deferLater, react
 from benchmarks.many_labs import Size, make_repositories, workflow
 from benchmarks.many_rows import VALUES, fill
 from benchmarks.progress import keep
-from buildbot_bench.api.states import ProbeState
+from buildbot_bench.api.answers import ProbeState
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.core.metric import pack, unpack
 from buildbot_bench.plugin.broker.judging import unjudged

@@ -16,7 +16,7 @@ from buildbot.util.sautils import hash_columns
 
 from benchmarks.many_labs import Size, workflow
 from benchmarks.many_rows import CULPRIT, RANGE, Commit, Past, Row, fill, searched
-from buildbot_bench.api.states import AbTestState
+from buildbot_bench.api.answers import AbTestState
 from buildbot_bench.plugin.db.ab_test_rows import AbTestVariant, NewAbTest
 from buildbot_bench.plugin.db.ab_tests import add_ab_test
 from buildbot_bench.plugin.db.columns import ImageState

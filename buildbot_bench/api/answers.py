@@ -1,13 +1,55 @@
-"""Searches with their probes and forecasts, and comparisons, as REST gives them."""
+"""Searches with probes and forecasts, and comparisons, with their states, as REST gives them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Annotated, Any
 
-from buildbot_bench.api.states import AbTestState, ProbeState, SearchState
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.core.json_model import Cleaned
 from buildbot_bench.core.legible import long_line, several_lines
+
+
+class ProbeState(StrEnum):
+    """`lost`: its build ended without all iterations and is not tried again."""
+
+    NEW = "new"
+    ISSUED = "issued"
+    DONE = "done"
+    LOST = "lost"
+    CANCELLED = "cancelled"
+
+
+class SearchState(StrEnum):
+    """`running` and `cancelling` are the ones that the broker still works on."""
+
+    RUNNING = "running"
+    CANCELLING = "cancelling"
+    CANCELLED = "cancelled"
+    FOUND = "found"
+    SLOPE = "slope"
+    NOT_REPRODUCED = "not-reproduced"
+    INCONCLUSIVE = "inconclusive"
+    FAILED = "failed"
+
+
+class AbTestState(StrEnum):
+    """`running` and `cancelling` are the ones that the broker still works on.
+
+    `awaiting approval`: its patches are a stranger's; `rejected`: they are not built.
+    `untestable`: one of the variants does not build, boot or pass traffic; of the others there is
+    what can be compared.
+    """
+
+    AWAITING = "awaiting approval"
+    REJECTED = "rejected"
+    RUNNING = "running"
+    CANCELLING = "cancelling"
+    CANCELLED = "cancelled"
+    DONE = "done"
+    UNTESTABLE = "untestable"
+    FAILED = "failed"
+
 
 Line = Annotated[str, Cleaned(by=long_line)]
 Lines = Annotated[str, Cleaned(by=several_lines)]

@@ -6,6 +6,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from buildbot_bench.api.answers import (
+    AbTestState,
     ComparisonBegun,
     ComparisonShown,
     ForecastAsked,
@@ -20,7 +21,6 @@ from buildbot_bench.api.requests import (
     ReleaseAsked,
     SearchQuestion,
 )
-from buildbot_bench.api.states import AbTestState
 from buildbot_bench.cli.client import COMPARISON, SEARCH, FarmClient, farm_at
 from buildbot_bench.cli.console import LineView, View, Waiting, say
 from buildbot_bench.cli.farm_access import FarmCommand

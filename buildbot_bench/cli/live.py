@@ -14,8 +14,7 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from buildbot_bench.api.answers import ProbeShown, SearchShown
-from buildbot_bench.api.states import ProbeState
+from buildbot_bench.api.answers import ProbeShown, ProbeState, SearchShown
 from buildbot_bench.cli.console import LineView, Seen, View
 from buildbot_bench.cli.wording import (
     clock,

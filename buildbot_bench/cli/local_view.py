@@ -9,11 +9,12 @@ from buildbot_bench.api.answers import (
     ForecastSpread,
     Nouns,
     ProbeShown,
+    ProbeState,
     RevisionShown,
     SearchShown,
+    SearchState,
     SuspectShown,
 )
-from buildbot_bench.api.states import ProbeState, SearchState
 from buildbot_bench.cli.console import ExitStatus, LineView, View, answer
 from buildbot_bench.cli.live import SearchSeen
 from buildbot_bench.cli.wording import cost_text, forecast_text

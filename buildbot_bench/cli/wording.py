@@ -9,14 +9,15 @@ from buildbot_bench.api.answers import (
     ForecastShown,
     ForecastSpread,
     ProbeShown,
+    ProbeState,
     RangeAsked,
     RangeShown,
     RevisionShown,
     SearchShown,
+    SearchState,
     SuspectShown,
 )
 from buildbot_bench.api.requests import MarkAsked
-from buildbot_bench.api.states import ProbeState, SearchState
 from buildbot_bench.core.figures import count, hours_text, quantity, sureness
 from buildbot_bench.core.item import ItemUnderTest
 from buildbot_bench.render.layout import columns

@@ -12,7 +12,18 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.durable import bring_to_disk
+
+
+def bring_to_disk(path: Path) -> None:
+    """Wait until the bytes of a file, or the names in a directory, are on the disk.
+
+    A file that is renamed before its bytes are there is empty after a power cut.
+    """
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def replace_text(path: Path, text: str) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from buildbot_bench.core.errors import InfraError, UntestableRevision, UsageError
 from buildbot_bench.core.legible import one_line
-from buildbot_bench.durable import bring_to_disk
+from buildbot_bench.lab.files import bring_to_disk
 from buildbot_bench.programs import Git, GitRefusedError
 
 _CHUNK = 1 << 20  # bytes

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from buildbot_bench.api.answers import SearchShown
-from buildbot_bench.api.states import SearchState
+from buildbot_bench.api.answers import SearchShown, SearchState
 from buildbot_bench.cli.client import SEARCH, FarmUnreachableError, JobKind
 from buildbot_bench.cli.console import LineView
 from buildbot_bench.cli.farm_jobs import LONGEST_PAUSE_S, Pace, follow

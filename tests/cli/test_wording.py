@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from buildbot_bench.api.answers import ForecastShown, Nouns, ProbeShown, SearchShown
-from buildbot_bench.api.states import SearchState
+from buildbot_bench.api.answers import ForecastShown, Nouns, ProbeShown, SearchShown, SearchState
 from buildbot_bench.cli.console import exit_status
 from buildbot_bench.cli.farm_jobs import understood
 from buildbot_bench.cli.live import range_bar

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from buildbot_bench.core.retention import LEAST_AGE_S, RetentionPolicy, Stored, expired
+from buildbot_bench.plugin.broker.retention import LEAST_AGE_S, RetentionPolicy, Stored, expired
 
 DAY_S = 86400.0
 NOW_S = 1000 * DAY_S

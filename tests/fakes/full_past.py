@@ -6,7 +6,7 @@
 import hashlib
 from dataclasses import replace
 
-from buildbot_bench.api.states import AbTestState, SearchState
+from buildbot_bench.api.answers import AbTestState, SearchState
 from buildbot_bench.core.incident.confirmation import Standing
 from buildbot_bench.core.incident.model import Breakage, Ending
 from buildbot_bench.core.metric import Metric, NoiseClass

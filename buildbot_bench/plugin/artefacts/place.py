@@ -13,7 +13,7 @@ from uuid import uuid4
 from twisted.internet.threads import deferToThread
 
 from buildbot_bench.core.errors import InfraError
-from buildbot_bench.durable import bring_to_disk
+from buildbot_bench.lab.files import bring_to_disk
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

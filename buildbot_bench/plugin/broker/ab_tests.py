@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from buildbot_bench.api.states import AbTestState, ProbeState
+from buildbot_bench.api.answers import AbTestState, ProbeState
 from buildbot_bench.core.compare.schedule import (
     Block,
     BootLimits,

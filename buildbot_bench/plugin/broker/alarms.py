@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 
-from buildbot_bench.api.states import SearchState
+from buildbot_bench.api.answers import SearchState
 from buildbot_bench.core.incident.breakage import mended
 from buildbot_bench.core.incident.confirmation import Standing
 from buildbot_bench.core.incident.model import AlarmedSeries, returned_level

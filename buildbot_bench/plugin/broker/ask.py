@@ -6,7 +6,7 @@ from math import inf
 from typing import Any
 from uuid import uuid4
 
-from buildbot_bench.api.states import AbTestState, ProbeState
+from buildbot_bench.api.answers import AbTestState, ProbeState
 from buildbot_bench.core.evidence import usable_image
 from buildbot_bench.core.json_model import shared
 from buildbot_bench.core.revision import ABBREVIATION_LENGTH, Revision, repository_of

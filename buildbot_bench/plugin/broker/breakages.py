@@ -5,7 +5,7 @@ from itertools import count
 
 from twisted.logger import Logger
 
-from buildbot_bench.api.states import SearchState
+from buildbot_bench.api.answers import SearchState
 from buildbot_bench.core.incident.breakage import broken_tip, mended, plan_breakage
 from buildbot_bench.core.incident.model import TIP_ROW, Breakage, BrokenTip, Ending
 from buildbot_bench.core.incident.workload import BrokenWorkload

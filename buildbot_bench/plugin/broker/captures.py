@@ -3,7 +3,7 @@
 from typing import Any
 from uuid import uuid4
 
-from buildbot_bench.api.states import AbTestState, SearchState
+from buildbot_bench.api.answers import AbTestState, SearchState
 from buildbot_bench.plugin.broker.ask import ask_image, built_for
 from buildbot_bench.plugin.broker.collect import request_has_ended
 from buildbot_bench.plugin.broker.issue import Issuer

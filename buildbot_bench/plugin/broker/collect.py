@@ -5,7 +5,7 @@ from typing import Any
 
 from buildbot.data.resultspec import Filter
 
-from buildbot_bench.api.states import ProbeState
+from buildbot_bench.api.answers import ProbeState
 from buildbot_bench.core.evidence import MAX_FRUITLESS
 from buildbot_bench.core.json_model import shared
 from buildbot_bench.core.wire import FailureKind

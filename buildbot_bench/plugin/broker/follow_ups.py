@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from twisted.logger import Logger
 
-from buildbot_bench.api.states import SearchState
+from buildbot_bench.api.answers import SearchState
 from buildbot_bench.core.json_model import shared
 from buildbot_bench.core.judge.model import Alarm, JudgePolicy, Suspicion, Unfit, Verdict
 from buildbot_bench.core.revision import RevisionRange

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from buildbot_bench.api.states import SearchState
+from buildbot_bench.api.answers import SearchState
 from buildbot_bench.core.evidence import is_alike, relinks_among
 from buildbot_bench.core.incident.confirmation import (
     Confirmation,

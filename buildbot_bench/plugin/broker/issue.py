@@ -9,7 +9,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.threads import deferToThread
 from twisted.logger import Logger
 
-from buildbot_bench.api.states import AbTestState, ProbeState
+from buildbot_bench.api.answers import AbTestState, ProbeState
 from buildbot_bench.archives.contents import contents_apart
 from buildbot_bench.archives.prebuilt import PrebuiltSource, check_identity, fetch
 from buildbot_bench.core.errors import InfraError, UntestableRevision

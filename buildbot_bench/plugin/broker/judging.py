@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from buildbot_bench.api.states import ProbeState
+from buildbot_bench.api.answers import ProbeState
 from buildbot_bench.core.judge.decide import judge_by_history
 from buildbot_bench.core.judge.model import Alarm, JudgePolicy, Remeasure, Suspicion, Verdict
 from buildbot_bench.core.judge.together import judge_named

@@ -6,7 +6,7 @@ from typing import Any
 from buildbot.util.twisted import async_to_deferred
 from twisted.logger import Logger
 
-from buildbot_bench.api.states import ProbeState
+from buildbot_bench.api.answers import ProbeState
 from buildbot_bench.core.control_chart import GOOD_ROUNDS, Point, Signal, has_recovered
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.figures import percent

@@ -9,7 +9,7 @@ from buildbot.util.twisted import async_to_deferred
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
-from buildbot_bench.api.states import AbTestState, SearchState
+from buildbot_bench.api.answers import AbTestState, SearchState
 from buildbot_bench.plugin.broker.ask import call_off, cancel_probes
 from buildbot_bench.plugin.broker.collect import has_begun
 from buildbot_bench.plugin.broker.quarantine import end_quarantine

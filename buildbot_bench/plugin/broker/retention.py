@@ -1,15 +1,59 @@
-"""The deletion of built kernels and boot logs, and the kernels that must be kept."""
+"""The deletion of built kernels and boot logs: the choice, and the kernels that must be kept."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from buildbot_bench.core.retention import RetentionPolicy, Stored, expired
 from buildbot_bench.core.revision import repository_of
 from buildbot_bench.plugin.db.columns import OPEN_SEARCHES
 from buildbot_bench.plugin.db.finding_rows import SearchRow
 from buildbot_bench.plugin.farm import Farm
 from buildbot_bench.plugin.farm.series import known_branches
 from buildbot_bench.plugin.queries.evidence import WINDOW_COMMITS
+
+# What was built so lately is about to be booted, whoever it is for.
+LEAST_AGE_S = 3600.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Stored:
+    """One artefact. `needed`: somebody waits for it, or a report stands on it.
+
+    `claimed`: an image says that it is there; else a master left it that died in the midst.
+    """
+
+    digest: str
+    size: int
+    stored_at_s: float
+    needed: bool
+    claimed: bool = True
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RetentionPolicy:
+    """How old artefacts may become, in seconds, and how much all of them may take, in bytes."""
+
+    keep_s: float | None = None
+    max_bytes: int | None = None
+
+
+def expired(stored: Sequence[Stored], policy: RetentionPolicy, now_s: float) -> tuple[Stored, ...]:
+    """What is to be deleted, oldest first: what is too old, then as much as there is too much.
+
+    What is needed, or younger than LEAST_AGE_S, stays however old or large.
+    """
+    left = sum(one.size for one in stored)
+    chosen: list[Stored] = []
+    for one in sorted(stored, key=lambda one: (one.stored_at_s, one.digest)):
+        age_s = now_s - one.stored_at_s
+        if one.needed or age_s < LEAST_AGE_S:
+            continue
+        is_old = policy.keep_s is not None and age_s > policy.keep_s
+        is_much = policy.max_bytes is not None and left > policy.max_bytes
+        if is_old or is_much or not one.claimed:
+            chosen.append(one)
+            left -= one.size
+    return tuple(chosen)
+
 
 LOOK_EVERY_S = 24 * 3600.0
 # The lab does not wait for the deletion of thousands: the rest comes in the next cycles.

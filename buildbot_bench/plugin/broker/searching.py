@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
-from buildbot_bench.api.states import SearchState
+from buildbot_bench.api.answers import SearchState
 from buildbot_bench.core.report.model import ReportKind
 from buildbot_bench.core.report.steps import kind_of
 from buildbot_bench.core.search import Answer, Measure, meanwhile, plan

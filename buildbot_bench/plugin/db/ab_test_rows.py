@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from buildbot_bench.api.states import AbTestState
+from buildbot_bench.api.answers import AbTestState
 from buildbot_bench.core.sharing import PersonPriority
 from buildbot_bench.plugin.db.columns import AbTestId, Count, ImageId
 

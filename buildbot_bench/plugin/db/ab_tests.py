@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
-from buildbot_bench.api.states import AbTestState
+from buildbot_bench.api.answers import AbTestState
 from buildbot_bench.plugin.db.ab_test_rows import (
     AbTestImage,
     AbTestImageRow,

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 import sqlalchemy as sa
 from sqlalchemy.sql.schema import SchemaItem
 
-from buildbot_bench.api.states import ProbeState, SearchState
+from buildbot_bench.api.answers import ProbeState, SearchState
 from buildbot_bench.core.json_model import from_json
 from buildbot_bench.core.revision import SHA_LENGTH
 

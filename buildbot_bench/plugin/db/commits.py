@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 
 import sqlalchemy as sa
 
-from buildbot_bench.api.states import ProbeState
+from buildbot_bench.api.answers import ProbeState
 from buildbot_bench.core.revision import repository_of
 from buildbot_bench.plugin.db.probes import OF_COMMITS
 from buildbot_bench.plugin.db.rows import CommitRow, NewCommit, SeriesName

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from buildbot_bench.api.states import SearchState
+from buildbot_bench.api.answers import SearchState
 from buildbot_bench.core.incident.confirmation import Standing
 from buildbot_bench.core.incident.model import AlarmedSeries, Breakage, is_worse
 from buildbot_bench.core.json_model import shared

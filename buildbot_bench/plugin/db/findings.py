@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from buildbot_bench.api.states import SearchState
+from buildbot_bench.api.answers import SearchState
 from buildbot_bench.core.incident.confirmation import Standing
 from buildbot_bench.core.revision import repository_of
 from buildbot_bench.core.variant import PREBUILT

@@ -5,7 +5,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from buildbot_bench.api.states import AbTestState, ProbeState
+from buildbot_bench.api.answers import AbTestState, ProbeState
 from buildbot_bench.core.revision import repository_of
 from buildbot_bench.plugin.db.columns import (
     OPEN_PROBES,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from buildbot_bench.api.states import ProbeState
+from buildbot_bench.api.answers import ProbeState
 from buildbot_bench.core.errors import InfraError
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.plugin.db.columns import ImageState, ProfileState

@@ -5,7 +5,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import sqlalchemy as sa
 
-from buildbot_bench.api.states import SearchState
+from buildbot_bench.api.answers import SearchState
 from buildbot_bench.core.incident.confirmation import Standing
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.plugin.db.columns import (

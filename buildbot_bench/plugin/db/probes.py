@@ -9,7 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from buildbot_bench.api.states import ProbeState
+from buildbot_bench.api.answers import ProbeState
 from buildbot_bench.core.sharing import PersonPriority, Served
 from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.plugin.db.columns import (

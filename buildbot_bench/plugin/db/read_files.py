@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import sqlalchemy as sa
 
-from buildbot_bench.api.states import ProbeState
+from buildbot_bench.api.answers import ProbeState
 from buildbot_bench.core.revision import repository_of
 from buildbot_bench.core.wire import FailureKind
 from buildbot_bench.plugin.db.columns import ImageState, ProbeReason, ProfileState

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from buildbot_bench.api.states import ProbeState
+from buildbot_bench.api.answers import ProbeState
 from buildbot_bench.core.json_model import shared
 from buildbot_bench.core.revision import Revision
 from buildbot_bench.core.variant import PREBUILT

@@ -7,7 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from buildbot_bench.api.states import ProbeState
+from buildbot_bench.api.answers import ProbeState
 from buildbot_bench.plugin.db.columns import OPEN_PROBES, OPEN_PROFILES, ImageState
 from buildbot_bench.plugin.db.schema import IMAGE, ITERATION, PROBE, PROFILE
 from buildbot_bench.plugin.operations.health import AT_ONCE, Moment, Violation, not_run, words

@@ -9,7 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from buildbot_bench.api.states import ProbeState
+from buildbot_bench.api.answers import ProbeState
 from buildbot_bench.core.condition import (
     HealthFinding,
     of_boots,

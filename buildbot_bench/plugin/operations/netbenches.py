@@ -20,7 +20,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from buildbot_bench.api.states import ProbeState
+from buildbot_bench.api.answers import ProbeState
 from buildbot_bench.core.json_model import shared
 from buildbot_bench.core.legible import quoted
 from buildbot_bench.core.revision import Revision

@@ -8,7 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from buildbot_bench.api.states import SearchState
+from buildbot_bench.api.answers import SearchState
 from buildbot_bench.core.incident.confirmation import Standing
 from buildbot_bench.core.incident.model import Ending
 from buildbot_bench.plugin.db.columns import (

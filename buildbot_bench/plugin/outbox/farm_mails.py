@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from buildbot_bench.api.states import ProbeState, SearchState
+from buildbot_bench.api.answers import ProbeState, SearchState
 from buildbot_bench.core.condition import SILENCE_S, Hang
 from buildbot_bench.core.control_chart import Chart
 from buildbot_bench.core.incident.workload import BrokenWorkload

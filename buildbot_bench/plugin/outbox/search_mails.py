@@ -8,7 +8,7 @@ from typing import Any
 
 from twisted.logger import Logger
 
-from buildbot_bench.api.states import SearchState
+from buildbot_bench.api.answers import SearchState
 from buildbot_bench.core.errors import BenchError, UsageError
 from buildbot_bench.core.evidence import comparable_samples
 from buildbot_bench.core.model.learn import learn

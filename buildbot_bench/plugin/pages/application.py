@@ -14,7 +14,7 @@ from twisted.web.resource import Resource
 from twisted.web.static import File
 
 import buildbot_bench
-from buildbot_bench.api.states import SearchState
+from buildbot_bench.api.answers import SearchState
 from buildbot_bench.core.figures import percent
 from buildbot_bench.core.profile.formats import format_folded
 from buildbot_bench.core.profile.functions import cost_ratio

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
-from buildbot_bench.api.states import AbTestState, ProbeState, SearchState
+from buildbot_bench.api.answers import AbTestState, ProbeState, SearchState
 from buildbot_bench.core.build_log import fails_each_time
 from buildbot_bench.core.incident.breakage import bracket, broken_tip
 from buildbot_bench.core.incident.model import BreakageEvidence, BrokenTip, Trial, TrialOutcome

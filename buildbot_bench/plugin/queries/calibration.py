@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Mapping
 
-from buildbot_bench.api.states import AbTestState, SearchState
+from buildbot_bench.api.answers import AbTestState, SearchState
 from buildbot_bench.core.calibration import (
     CheckedBy,
     LaterCheck,

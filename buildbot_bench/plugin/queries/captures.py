@@ -9,7 +9,7 @@ from statistics import fmean
 
 from twisted.internet.threads import deferToThread
 
-from buildbot_bench.api.states import SearchState
+from buildbot_bench.api.answers import SearchState
 from buildbot_bench.core.compare.model import FlameGraphs
 from buildbot_bench.core.errors import BenchError
 from buildbot_bench.core.profile.formats import parse_folded

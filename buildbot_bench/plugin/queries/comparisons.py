@@ -5,8 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
 
-from buildbot_bench.api.answers import ComparisonSummary, HeldPatch, Nouns, VariantShown
-from buildbot_bench.api.states import AbTestState
+from buildbot_bench.api.answers import (
+    AbTestState,
+    ComparisonSummary,
+    HeldPatch,
+    Nouns,
+    VariantShown,
+)
 from buildbot_bench.core.compare.directory import (
     GRAPH,
     Part,

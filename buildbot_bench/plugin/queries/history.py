@@ -9,8 +9,7 @@ from statistics import median
 
 from twisted.internet.threads import deferToThread
 
-from buildbot_bench.api.answers import RevisionShown
-from buildbot_bench.api.states import SearchState
+from buildbot_bench.api.answers import RevisionShown, SearchState
 from buildbot_bench.core.evidence import comparable_samples
 from buildbot_bench.core.json_model import Json, shared, to_json
 from buildbot_bench.core.judge.together import deviations

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from buildbot_bench.api.states import SearchState
+from buildbot_bench.api.answers import SearchState
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.incident.confirmation import Standing
 from buildbot_bench.core.json_model import Json

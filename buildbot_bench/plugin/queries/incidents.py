@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import replace
 
-from buildbot_bench.api.states import SearchState
+from buildbot_bench.api.answers import SearchState
 from buildbot_bench.core.evidence import comparable_samples
 from buildbot_bench.core.incident.confirmation import Standing
 from buildbot_bench.core.incident.model import AlarmedSeries, may_share_a_change

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from buildbot_bench.api.states import ProbeState
+from buildbot_bench.api.answers import ProbeState
 from buildbot_bench.core.json_model import Json
 from buildbot_bench.plugin.db.columns import (
     OPEN_SEARCHES,

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from buildbot_bench.api.states import AbTestState, ProbeState, SearchState
+from buildbot_bench.api.answers import AbTestState, ProbeState, SearchState
 from buildbot_bench.core.sharing import (
     Claim,
     ClaimKind,

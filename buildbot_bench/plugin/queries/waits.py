@@ -6,8 +6,7 @@ from typing import Any
 
 from buildbot.data.resultspec import Filter
 
-from buildbot_bench.api.answers import ForecastShown, ForecastSpread, RangeShown
-from buildbot_bench.api.states import ProbeState
+from buildbot_bench.api.answers import ForecastShown, ForecastSpread, ProbeState, RangeShown
 from buildbot_bench.core.json_model import Json, to_json
 from buildbot_bench.core.revision import RevisionRange
 from buildbot_bench.core.search import Forecast, forecast

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from buildbot_bench.api.answers import AbTestState
 from buildbot_bench.api.requests import MOST_BOOTS, ComparisonQuestion, Extension
-from buildbot_bench.api.states import AbTestState
 from buildbot_bench.core.compare.schedule import epoch_name, of_newest_epoch
 from buildbot_bench.core.compare.variants import Identity, check_identities, check_written
 from buildbot_bench.core.errors import UsageError

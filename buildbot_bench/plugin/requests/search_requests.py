@@ -6,8 +6,8 @@ from difflib import get_close_matches
 from itertools import count
 from uuid import uuid4
 
+from buildbot_bench.api.answers import SearchState
 from buildbot_bench.api.requests import MoreBoots, SearchQuestion
-from buildbot_bench.api.states import SearchState
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.json_model import Json
 from buildbot_bench.core.legible import quoted

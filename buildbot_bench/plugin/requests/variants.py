@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from buildbot_bench.api.answers import ComparisonBegun, ExpectedCost, Nouns
-from buildbot_bench.api.states import AbTestState
+from buildbot_bench.api.answers import AbTestState, ComparisonBegun, ExpectedCost, Nouns
 from buildbot_bench.core.compare.model import title_of
 from buildbot_bench.core.compare.schedule import BootLimits, expected_boots
 from buildbot_bench.core.errors import UsageError

@@ -6,7 +6,7 @@ from buildbot.process.buildstep import BuildStep, ShellMixin
 from buildbot.process.results import EXCEPTION, FAILURE, RETRY, SKIPPED, SUCCESS
 from buildbot.util.twisted import async_to_deferred
 
-from buildbot_bench.api.states import ProbeState
+from buildbot_bench.api.answers import ProbeState
 from buildbot_bench.core.errors import UsageError
 from buildbot_bench.core.profile.formats import parse_folded
 from buildbot_bench.core.profile.model import tidy_packets, tidy_places

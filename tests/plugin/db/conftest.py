@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 import sqlalchemy as sa
 
-from buildbot_bench.api.states import ProbeState, SearchState
+from buildbot_bench.api.answers import ProbeState, SearchState
 from buildbot_bench.demo.on_disk import FarmPlace
 from buildbot_bench.plugin.db.columns import ProbeReason, SearchReason
 from buildbot_bench.plugin.db.finding_rows import NewSearch, SearchRow

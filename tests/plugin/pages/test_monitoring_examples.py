@@ -10,7 +10,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from ruamel.yaml import YAML
 
-from buildbot_bench.api.states import ProbeState, SearchState
+from buildbot_bench.api.answers import ProbeState, SearchState
 from buildbot_bench.plugin.db.columns import ImageState
 from buildbot_bench.plugin.pages.metrics import metrics
 from tests.fakes.control import WITH_CONTROL, control_rounds

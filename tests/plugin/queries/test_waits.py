@@ -2,7 +2,7 @@
 
 import pytest
 
-from buildbot_bench.api.states import AbTestState
+from buildbot_bench.api.answers import AbTestState
 from buildbot_bench.plugin.broker.issue import Issuer
 from buildbot_bench.plugin.db.ab_test_rows import AbTestVariant, NewAbTest
 from buildbot_bench.plugin.db.columns import Priority, SearchKind

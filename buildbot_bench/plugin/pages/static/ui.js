@@ -51,7 +51,7 @@ export function change(fraction, decimals = 1) {
   return `${sign}${Math.abs(100 * fraction).toFixed(decimals)} %`;
 }
 
-/** A probability as reports state it (core/stated.py): rounded down, and never above 99 %. */
+/** A probability as reports state it (core/figures.py): rounded down, and never above 99 %. */
 export function percent(probability) {
   const whole = Math.min(99, Math.floor(100 * probability + 1e-9));
   return whole >= 1 ? `${whole} %` : "< 1 %";
