@@ -19,7 +19,7 @@ help:
 	@echo "make chaos   kill, cut and break a farm at work, and ask whether it is whole (OPTIONS=--help)"
 	@echo "make load    what the broker costs with 10 000 commits on 100 series (some minutes)"
 	@echo "make bench   how well and how cheaply it searches and judges (an hour or more)"
-	@echo "make figures what docs/explanation/why-believe-it.md tells, measured anew (a day; OPTIONS=--help)"
+	@echo "make figures what docs/explanation/why-believe-it.md tells, measured anew (two hours; OPTIONS=--help)"
 	@echo "make check   ruff, mypy, import-linter, vulture and codespell"
 	@echo "make size    lines of the project: code, docstrings, imports, files"
 	@echo "make manual  manual pages and shell completions, from the commands' parsers"

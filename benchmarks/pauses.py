@@ -81,7 +81,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Print the histograms; 1 if a pause was longer than the goal."""
     parser = argparse.ArgumentParser(prog="benchmarks pauses", description=__doc__)
     parser.add_argument(
-        "limit", nargs="?", type=float, default=1800.0, help="seconds after which no work is begun"
+        "limit", nargs="?", type=float, default=600.0, help="seconds after which no work is begun"
     )
     limit_s: float = parser.parse_args(argv).limit
     with tempfile.TemporaryDirectory(prefix="bench-pauses-") as home:
