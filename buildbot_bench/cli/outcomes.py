@@ -1,4 +1,4 @@
-"""An outcome beside a command's answer: its HTML page, what CI is told, a failure's output."""
+"""An outcome beside a command's answer: its HTML page, its words for CI, a failure's output."""
 
 import os
 from collections.abc import Callable, Mapping

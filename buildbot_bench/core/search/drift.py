@@ -111,8 +111,8 @@ def follow(readings: Readings, drift_of: Drift, inliers: BoolArray) -> Drifting:
         readings.place_of_value[in_turn][:, None] == np.arange(len(readings.kernels))
     ) * 1.0
     now = sd**2 * np.exp(-np.append(np.cumsum(apart[::-1])[::-1], 0.0))
-    told = np.column_stack([of_kernel, values, now])
-    weighted, log_determinant = _weigh_values(apart, sd, noise.run, layout, told)
+    columns = np.column_stack([of_kernel, values, now])
+    weighted, log_determinant = _weigh_values(apart, sd, noise.run, layout, columns)
     spread = log_determinant + len(values) * log(2 * pi)
     outliers = np.log(constants.OUTLIER_SHARE / constants.OUTLIER_SPAN) * np.count_nonzero(~inliers)
     return Drifting(
@@ -130,9 +130,9 @@ def follow(readings: Readings, drift_of: Drift, inliers: BoolArray) -> Drifting:
 
 
 def _weigh_values(
-    apart: FloatArray, sd: float, run: float, layout: FloatArray, told: FloatArray
+    apart: FloatArray, sd: float, run: float, layout: FloatArray, columns: FloatArray
 ) -> tuple[FloatArray, float]:
-    """C⁻¹ `told` (N, M), and ln |C|, for values with the covariance C = D + run² I + L Lᵀ.
+    """C⁻¹ `columns` (N, M), and ln |C|, for values with the covariance C = D + run² I + L Lᵀ.
 
     D is that of the drift at times that are `apart` (N - 1,), in units of its own; L is `layout`
     (N, images). The drift is a Markov process, so that D⁻¹ has three diagonals and all takes as
@@ -140,15 +140,15 @@ def _weigh_values(
     """
     alike, fresh = np.exp(-apart), -np.expm1(-2 * apart)
     ratio = (run / sd) ** 2
-    banded = np.ones((2, len(told)))  # of I + run² D⁻¹: its diagonal, and the one below
+    banded = np.ones((2, len(columns)))  # of I + run² D⁻¹: its diagonal, and the one below
     banded[0] += ratio
     banded[0, 1:] += ratio * alike**2 / fresh
     banded[0, :-1] += ratio * alike**2 / fresh
     banded[1, :-1] = -ratio * alike / fresh
     factor = cholesky_banded(banded, lower=True, check_finite=False)
-    many = np.column_stack([layout, told])
+    many = np.column_stack([layout, columns])
     drifting = (many - cho_solve_banded((factor, True), many, check_finite=False)) / run**2
-    log_determinant = 2 * np.log(factor[0]).sum() + len(told) * log(sd**2) + np.log(fresh).sum()
+    log_determinant = 2 * np.log(factor[0]).sum() + len(columns) * log(sd**2) + np.log(fresh).sum()
     of_layout, weighted = np.split(drifting, [layout.shape[1]], axis=1)
     images = cho_factor(np.eye(layout.shape[1]) + layout.T @ of_layout, lower=True)
     weighted = weighted - of_layout @ cho_solve(images, layout.T @ weighted)

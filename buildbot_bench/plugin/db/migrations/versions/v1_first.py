@@ -1,6 +1,6 @@
 """The tables of release 1.0, as the schema has them until a second revision changes it.
 
-Whoever adds that one first writes these tables out here, as they were: they never change again.
+Before you add that one, write these tables out here as they are: they never change again.
 """
 
 from alembic import op
