@@ -100,7 +100,7 @@ def _run(source: Source, kept: Path, commit: str, *, quick: bool) -> tuple[dict[
 
 def _commit(*, quick: bool) -> str:
     """The commit that is measured, UsageError where the tree is not that; the page may differ."""
-    changed = _git("status", "--porcelain", "--untracked-files=no", "--", ".", f":!{PAGE}")
+    changed = _git("status", "--porcelain", "--untracked-files=no", "--", ".", f":(exclude){PAGE}")
     if changed and not quick:
         raise UsageError("the tree has changes", hint="commit them: figures are of one commit")
     return _git("rev-parse", "HEAD")

@@ -9,6 +9,7 @@ from benchmarks import figures
 from benchmarks.figures import PAGE, main, rewritten
 from benchmarks.figures_rows import CLEAN, FAINT, LOAD, ROWS
 from buildbot_bench.core.errors import UsageError
+from tests.gitrepo import git
 
 WHEN = "2026-11-29, 0123abcd"
 SEARCHES = [{"wrong": number == 0} for number in range(50)]
@@ -143,3 +144,20 @@ def test_a_run_of_a_tree_that_changed_meanwhile_is_not_kept(page, tmp_path, monk
     assert main([f"--scratch={tmp_path}"]) == 1
     assert "another commit came meanwhile" in capsys.readouterr().err
     assert list(tmp_path.rglob("*.json")) == []
+
+
+def test_a_page_that_one_row_changed_hinders_no_other(tmp_path, monkeypatch):
+    page = tmp_path / "page.md"
+    git(tmp_path, "init", "--quiet")
+    for name in ("page.md", "Makefile"):
+        page.with_name(name).write_text("a\n")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "--quiet", "--message=both")
+    monkeypatch.setattr(figures, "CHECKOUT", tmp_path)
+    monkeypatch.setattr(figures, "PAGE", page)
+    commit = figures._commit(quick=False)
+    page.write_text("b\n")
+    assert figures._commit(quick=False) == commit
+    page.with_name("Makefile").write_text("b\n")
+    with pytest.raises(UsageError, match="the tree has changes"):
+        figures._commit(quick=False)
