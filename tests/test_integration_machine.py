@@ -76,5 +76,5 @@ def test_the_fast_tests_run_with_any_python(make: str):
         cwd=CHECKOUT,
         check=True,
     )
-    assert "/usr/bin/python3 -m venv .venv-elsewhere" in told.stdout
+    assert "/usr/bin/python3 -m venv --clear .venv-elsewhere" in told.stdout
     assert ".venv-elsewhere/bin/python -m pytest" in told.stdout
