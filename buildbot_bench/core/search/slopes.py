@@ -233,6 +233,9 @@ def step_size(
     `n` is the number of commits of the range.
     """
     change, sd = float(posterior.change[gap]), float(posterior.change_sd[gap])
+    spells = sum(one.weight for one in posterior.models if one.drift)
+    if policy.spells and spells > _LIKELY:
+        return change, sd  # own levels lie in spells, of which a creep knows nothing
     creep = log1p(policy.min_effect)
     here = _kernels_about(posterior, own, gap, creep)
     is_new = here > gap

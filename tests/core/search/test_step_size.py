@@ -92,3 +92,29 @@ def test_where_no_image_of_a_kernel_is_believed_the_posterior_stands():
         nothing[unknown] = 1e12
         size, sd = step_size(seen, (means, nothing), gap, N, POLICY)
         assert (size, sd) == (seen.change[gap], seen.change_sd[gap])
+
+
+def in_spells(seed: int) -> AveragedPosterior:
+    """300 runs of eight kernels on a machine that is slow in spells; STEP at commit 128."""
+    rng = np.random.default_rng(seed)
+    places = rng.choice([0, 64, 112, 126, 127, 128, 160, N], 300)
+    places[:2] = 0, N
+    spell, rows = 0.0, []
+    for k, at in enumerate(places.tolist()):
+        spell = 0.97 * spell + 0.24 * rng.normal()
+        level = STEP * (at >= 128) + 0.1 * spell + rng.normal(0, 0.02)
+        rows.append(Measurement(position=at, value=float(np.exp(level)), at_s=0.1 * k))
+    search_range = build_range(N, Evidence(measurements=tuple(rows)), SHARED)
+    return infer(search_range, read(search_range, tuple(rows)), SHARED)
+
+
+SHARED = SearchPolicy(sigma_run=0.02, sigma_build=0.0, layout=False, images=False, spells=True)
+
+
+def test_a_step_between_runs_in_spells_is_sized_by_what_the_spells_leave_of_it():
+    for seed in range(6):
+        seen = in_spells(seed)
+        gap = int(np.searchsorted(seen.readings.kernels, 128)) - 1
+        size, sd = step_size(seen, own_levels(seen), gap, N, SHARED)
+        assert abs(size - STEP) < 2.6 * sd
+        assert sd < 0.01
