@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.replay_farm import end_processes_in
+from tests.gitrepo import git
 from tests.installed import Environment, build_wheel
 from tests.ports import free_port
 from tests.readme import CHECKOUT, commands
@@ -79,7 +80,7 @@ def test_all_that_is_missing_is_named_at_once(installed) -> None:
             (LAB, "bench-ministat"),
         )
     ]
-    itself = "httpx, jinja2, numpy, rich, scipy, unidiff and wcwidth"
+    itself = "httpx, jinja2, numpy, pygit2, rich, scipy, unidiff and wcwidth"
     assert told == [
         f"bench-bisect: needs {itself}: pip install buildbot-bench\n",
         "bench-farm: needs aiosmtpd: pip install 'buildbot-bench[demo]'\n",
@@ -88,6 +89,20 @@ def test_all_that_is_missing_is_named_at_once(installed) -> None:
     importing = installed(LAB).run("bench-import", "archive").stderr
     assert importing.endswith(": pip install 'buildbot-bench[master]'\n")
     assert {"numpy,", "pydantic,"} <= set(importing.split())
+
+
+def test_a_search_of_ones_own_project_needs_no_extra(installed) -> None:
+    environment = installed("")
+    git(environment.root, "init", "--quiet")
+    for number in range(4):
+        (environment.root / "value").write_text(f"{90 if number > 1 else 100}{number}\n")
+        git(environment.root, "add", "value")
+        git(environment.root, "commit", "--quiet", f"--message=Change {number}")
+    words = ("HEAD~3", "HEAD", "--run=cat value", "--value=last-number")
+    found = environment.run("bench-bisect", "--local", *words)
+    assert '"Change 2" lowered' in found.stdout, found.stderr
+    compared = environment.run("bench-compare", "--local", *words)
+    assert "-9.7" in compared.stdout, compared.stderr
 
 
 def test_the_driver_of_a_database_is_named_when_it_is_asked_for(installed) -> None:
